@@ -1,0 +1,252 @@
+"""The launch settings: flag, environment, `config.json`, default, in that order.
+
+Promises: this is the only module that reads the environment; a `Settings` never changes, so
+no tool argument can widen what the launch set; a value that cannot be used raises ConfigError
+naming the flag and the variable.
+Does not: create directories or open the index.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from helpers import limits, log
+from helpers.errors import ConfigError, UsageError
+from helpers.files import read_json
+
+VERSION = "0.1.0"
+PROJECT = Path(__file__).resolve().parent.parent
+DEFAULT_KB = "default"
+PREFIX = "RAGDOC_"
+SEMANTIC_CHOICES = ("auto", "on", "off")
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What one launch may read and where it keeps its state; all paths are absolute."""
+
+    knowledge_dir: Path
+    data_dir: Path
+    db: Path
+    kb_id: str = DEFAULT_KB
+    semantic: str = "auto"
+    semantic_model_dir: Path | None = None
+    quiet: bool = False
+    chunk_chars: int = limits.CHUNK_CHARS
+    chunk_overlap: int = limits.CHUNK_OVERLAP
+    exclude: tuple[str, ...] = ()
+    exclude_dirs: tuple[str, ...] = ()
+    exclude_files: tuple[str, ...] = ()
+    workers: int = 0
+    extra: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def jobs_dir(self) -> Path:
+        return self.data_dir / "sync_jobs"
+
+    @property
+    def logs_dir(self) -> Path:
+        return self.data_dir / "logs"
+
+    @property
+    def lock_path(self) -> Path:
+        return self.data_dir / "sync.lock"
+
+    def flags(self) -> list[str]:
+        """The command-line words that give another process these same settings."""
+        words = [
+            *("--knowledge-dir", str(self.knowledge_dir), "--data-dir", str(self.data_dir)),
+            *("--db", str(self.db), "--kb", self.kb_id, "--semantic", self.semantic),
+            *("--chunk-chars", str(self.chunk_chars), "--chunk-overlap", str(self.chunk_overlap)),
+            *("--workers", str(self.workers)),
+        ]
+        if self.semantic_model_dir:
+            words += ["--semantic-model-dir", str(self.semantic_model_dir)]
+        for name in ("exclude", "exclude_dirs", "exclude_files"):
+            for value in getattr(self, name):
+                words.append(f"--{name.replace('_', '-')}={value}")
+        return words + (["--quiet"] if self.quiet else [])
+
+
+def add_shared_flags(parser: argparse.ArgumentParser) -> None:
+    """Give `parser` the flags that every door takes; absent ones stay None."""
+    group = parser.add_argument_group("shared flags (each has a RAGDOC_* variable of its name)")
+    group.add_argument("--knowledge-dir", metavar="DIR", help="folder of documents to search")
+    group.add_argument("--data-dir", metavar="DIR", help="where the index and job files live")
+    group.add_argument("--db", metavar="FILE", help="index file (default: DATA-DIR/ragdoc.sqlite3)")
+    group.add_argument("--kb", metavar="ID", help="knowledge base (default: default)")
+    group.add_argument(
+        "--semantic", choices=SEMANTIC_CHOICES, help="search by meaning (default: auto)"
+    )
+    group.add_argument("--semantic-model-dir", metavar="DIR", help="folder of the semantic model")
+    group.add_argument(
+        "--exclude", metavar="GLOB", action="append", help="leave out matching paths; repeatable"
+    )
+    group.add_argument(
+        "--exclude-dirs", metavar="NAMES", action="append", help="folder names to leave out"
+    )
+    group.add_argument(
+        "--exclude-files", metavar="NAMES", action="append", help="file names to leave out"
+    )
+    group.add_argument("--chunk-chars", metavar="N", help="characters per chunk (default: 900)")
+    group.add_argument("--chunk-overlap", metavar="N", help="characters of overlap (default: 120)")
+    group.add_argument(
+        "--workers", metavar="N", help="reader processes (default: one per core, at most 4)"
+    )
+    group.add_argument("--quiet", action="store_true", default=None, help="no progress, no notes")
+    group.add_argument("--version", action="version", version=f"RagDoc {VERSION}")
+
+
+def resolve(
+    arguments: argparse.Namespace | None = None, environ: Mapping[str, str] | None = None
+) -> Settings:
+    """Settings from `arguments`, then `environ`, then STATE/config.json, then the defaults.
+
+    Raises ConfigError for a value that cannot be used, UsageError for a number out of range.
+    """
+    environ = os.environ if environ is None else environ
+    _hand_over_secrets(environ)
+    flags: dict[str, Any] = dict(vars(arguments or argparse.Namespace()))
+    data_dir = _path(flags.get("data_dir") or environ.get(PREFIX + "DATA_DIR") or "~/.mcp-ragdoc")
+    find = _finder(flags, environ, _config_file(data_dir))
+    settings = Settings(
+        knowledge_dir=_path(find("knowledge_dir") or PROJECT / "rag_document"),
+        data_dir=data_dir,
+        db=_path(find("db") or data_dir / "ragdoc.sqlite3"),
+        kb_id=str(find("kb") or DEFAULT_KB),
+        semantic=_choice("semantic", find("semantic") or "auto", SEMANTIC_CHOICES),
+        semantic_model_dir=_optional_path(find("semantic_model_dir")),
+        quiet=_truth("quiet", find("quiet")),
+        chunk_chars=_number("chunk_chars", find("chunk_chars"), limits.CHUNK_CHARS),
+        chunk_overlap=_number("chunk_overlap", find("chunk_overlap"), -1),
+        exclude=_list(find("exclude"), split=False),
+        exclude_dirs=_list(find("exclude_dirs")),
+        exclude_files=_list(find("exclude_files")),
+        workers=_number("workers", find("workers"), 0),
+    )
+    return _checked(settings)
+
+
+def variable(flag: str) -> str:
+    """The environment variable of a flag: `--knowledge-dir` → RAGDOC_KNOWLEDGE_DIR."""
+    return PREFIX + flag.lstrip("-").replace("-", "_").upper()
+
+
+def environment_value(flag: str, environ: Mapping[str, str] | None = None) -> str | None:
+    """The value of `flag`'s environment variable, for a flag that one door alone takes."""
+    return (os.environ if environ is None else environ).get(variable(flag)) or None
+
+
+def terminal_wants_colour(environ: Mapping[str, str] | None = None) -> bool:
+    """False under NO_COLOR or TERM=dumb."""
+    environ = os.environ if environ is None else environ
+    return "NO_COLOR" not in environ and environ.get("TERM") != "dumb"
+
+
+def reader_environment(environ: Mapping[str, str] | None = None) -> dict[str, str]:
+    """The environment of a process that parses documents: no keys, tokens or settings."""
+    environ = os.environ if environ is None else environ
+    keep = ("PATH", "LANG", "LC_ALL", "LC_CTYPE", "SYSTEMROOT", "TEMP", "TMP", "TMPDIR")
+    return {name: environ[name] for name in keep if name in environ}
+
+
+def _checked(settings: Settings) -> Settings:
+    low, high = limits.CHUNK_CHARS_RANGE
+    chars, overlap = settings.chunk_chars, settings.chunk_overlap
+    if not low <= chars <= high:
+        raise UsageError(f"--chunk-chars is {chars}", f"Give a number from {low} to {high}.")
+    most = int(chars * limits.CHUNK_OVERLAP_SHARE)
+    if overlap == -1:
+        overlap = min(limits.CHUNK_OVERLAP, most)
+    if not 0 <= overlap <= most:
+        raise UsageError(f"--chunk-overlap is {overlap}", f"Give a number from 0 to {most}.")
+    if not settings.kb_id.isidentifier() and not settings.kb_id.replace("-", "_").isidentifier():
+        raise UsageError(f"--kb is {settings.kb_id!r}", "Use letters, digits, - and _.")
+    knowledge, data = _real(settings.knowledge_dir), _real(settings.data_dir)
+    if data == knowledge or knowledge in data.parents or knowledge in _real(settings.db).parents:
+        raise ConfigError(
+            f"The data directory {data} lies inside the knowledge directory {knowledge}",
+            "Give a --data-dir (and --db) outside it, so that the index never indexes itself.",
+        )
+    changes: dict[str, Any] = {name: getattr(settings, name) for name in settings.__slots__}
+    return Settings(**(changes | {"chunk_overlap": overlap}))
+
+
+def _finder(
+    flags: Mapping[str, Any], environ: Mapping[str, str], stored: Mapping[str, Any]
+) -> Callable[[str], Any]:
+    def find(name: str) -> Any:
+        if flags.get(name) is not None:
+            return flags[name]
+        return environ.get(PREFIX + name.upper()) or stored.get(name)
+
+    return find
+
+
+def _config_file(data_dir: Path) -> Mapping[str, Any]:
+    value = read_json(data_dir / "config.json")
+    if value is None:
+        return {}
+    if not isinstance(value, dict):
+        raise ConfigError(
+            f"{data_dir / 'config.json'} holds no JSON object", "Mend it or remove it."
+        )
+    return value
+
+
+def _path(value: str | Path) -> Path:
+    if "\0" in str(value):
+        raise ConfigError("A path holds a NUL character", "Give another path.")
+    return Path(os.path.abspath(os.path.expanduser(value)))
+
+
+def _optional_path(value: Any) -> Path | None:
+    return _path(value) if value else None
+
+
+def _real(path: Path) -> Path:
+    return Path(os.path.realpath(path))
+
+
+def _choice(name: str, value: Any, choices: tuple[str, ...]) -> str:
+    if value not in choices:
+        raise ConfigError(f"{variable(name)} is {value!r}", f"Give one of {', '.join(choices)}.")
+    return str(value)
+
+
+def _number(name: str, value: Any, default: int) -> int:
+    if value is None or value == "":
+        return default
+    try:
+        return int(value)
+    except (TypeError, ValueError):
+        flag = "--" + name.replace("_", "-")
+        raise UsageError(f"{flag} is {value!r}", "Give a whole number.") from None
+
+
+def _truth(name: str, value: Any) -> bool:
+    if isinstance(value, str):
+        if value.lower() in ("1", "true", "yes", "on"):
+            return True
+        if value.lower() in ("0", "false", "no", "off", ""):
+            return False
+        raise ConfigError(f"{variable(name)} is {value!r}", "Give 1 or 0.")
+    return bool(value)
+
+
+def _list(value: Any, split: bool = True) -> tuple[str, ...]:
+    words = [value] if isinstance(value, str) else list(value or ())
+    if split:
+        words = [part for word in words for part in str(word).split(",")]
+    return tuple(word.strip() for word in words if word.strip())
+
+
+def _hand_over_secrets(environ: Mapping[str, str]) -> None:
+    for name, value in environ.items():
+        if name.upper().endswith(("_KEY", "_TOKEN", "_SECRET", "_PASSWORD")):
+            log.redact_value(value)
