@@ -27,7 +27,13 @@ CHUNK_OVERLAP_SHARE = 0.15  # of the chunk size, at most
 # --- jobs ----------------------------------------------------------------------------
 JOB_HISTORY = 50  # finished job files kept
 JOB_LOG_BYTES = 5 * MIB  # bytes of STATE/logs/sync.log
-JOB_FAILURES = 1_000  # entries of Job.failures; the rest is counted
+JOB_FAILURES = 100_000  # entries of Job.failures; the rest is counted
+JOB_WRITE_S = 0.5  # seconds between two writes of a job file, at least
+JOB_WRITE_SHARE = 0.05  # of the worker's time, what writing its job file may cost
+JOB_CANCEL_STAT_S = 0.05  # seconds between two looks at the cancel file
+JOB_START_GRACE_S = 10.0  # seconds a queued job waits for its worker's lock to show
+JOB_START_WAIT_S = 0.8  # seconds a start waits to see its worker take the lock
+LOCK_RETRY_S = 0.3  # seconds an acquirer retries, a probe may hold the lock for a moment
 
 # --- reports -------------------------------------------------------------------------
 UNREAD_LISTED = 50  # entries of Health.unread

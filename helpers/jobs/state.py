@@ -1,0 +1,463 @@
+"""One job: its state, the rules by which it changes, and the file that shows it to others.
+
+Promises: the file `<job_id>.json` is replaced atomically and always parses; percent never
+falls and is 100 only when the job is done; a full disk keeps the previous file and does not
+stop the sync; writes cost at most a small share of the worker's time.
+Does not: start anything, take the worker lock, or decide whether a worker lives (`queue` does).
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+import secrets
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, fields, replace
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+from helpers import limits
+from helpers.errors import Cancelled, DiskFull, StoreError, UsageError
+from helpers.files import read_json, write_json
+from helpers.log import get_logger, redact
+
+QUEUED, RUNNING, DONE = "queued", "running", "done"
+CANCELLED, FAILED, INTERRUPTED = "cancelled", "failed", "interrupted"
+TERMINAL = frozenset({DONE, CANCELLED, FAILED, INTERRUPTED})
+PHASES = ("prepare", "files", "cleanup", "semantic", "done")
+SCOPES = ("embedding", "contextualization", "full")  # each one contains those before it
+
+FILES_PERCENT = 90  # percent; semantic work is the rest
+SMOOTHING = 0.2  # share of the newest sample in the smoothed rate
+SAMPLE_S = 1.0  # seconds between two samples of the rate
+JOB_ID = re.compile(r"[0-9]{8}T[0-9]{9}Z-[0-9a-f]{6}")
+
+_logger = get_logger("jobs")
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """One file without usable text, as of this sync."""
+
+    path: str
+    code: str
+    reason: str
+    remedy: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What was asked for: `flags` are the words that give a worker the same settings."""
+
+    force: bool = False
+    scope: str = "full"
+    deferred: bool = False
+    flags: tuple[str, ...] = ()
+
+    def covers(self, other: Request) -> bool:
+        """Whether doing this does all that `other` asks for."""
+        return (
+            same_base(self.flags, other.flags)
+            and (self.force or not other.force)
+            and SCOPES.index(self.scope) >= SCOPES.index(other.scope)
+        )
+
+    def widened(self, other: Request) -> Request:
+        """The smallest request that covers both; it waits only if both would."""
+        return replace(
+            self,
+            force=self.force or other.force,
+            scope=max(self.scope, other.scope, key=SCOPES.index),
+            deferred=self.deferred and other.deferred,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class JobState:
+    """The Job of CONTRACT.md, plus what the queue needs (`request`, `worker`, `created_at`)."""
+
+    job_id: str
+    kb_id: str = "default"
+    status: str = QUEUED
+    phase: str = "prepare"
+    progress_percent: int = 0
+    current_file: str | None = None
+    completed_files: int = 0
+    total_files: int = 0
+    semantic_done: int = 0
+    semantic_total: int = 0
+    eta_s: int | None = None
+    added: int = 0
+    updated: int = 0
+    unchanged: int = 0
+    deleted: int = 0
+    failed: int = 0
+    skipped: int = 0
+    failures: tuple[Failure, ...] = ()
+    cancel_requested: bool = False
+    error: str | None = None
+    started_at: str | None = None
+    updated_at: str | None = None
+    finished_at: str | None = None
+    poll_after_s: float = 1
+    request: Request = Request()
+    worker: Mapping[str, Any] | None = None
+    created_at: str | None = None
+
+    def as_dict(self) -> dict[str, Any]:
+        """Everything, as it is kept in the job file."""
+        return asdict(self)
+
+    def public(self) -> dict[str, Any]:
+        """The fields of CONTRACT.md, as doors show them."""
+        value = asdict(self)
+        for name in ("request", "worker", "created_at"):
+            del value[name]
+        return value
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """A smoothed rate of work, in items per second of a monotonic clock."""
+
+    at: float
+    done: int = 0
+    per_second: float = 0.0
+
+
+# --- reducers: pure functions from one state to the next ------------------------------
+
+
+def new_job(kb_id: str, request: Request, now: float | None = None) -> JobState:
+    """A queued job with a fresh id that sorts by time."""
+    now = time.time() if now is None else now
+    stamp = datetime.fromtimestamp(now, timezone.utc)
+    millis = stamp.microsecond // 1000
+    job_id = f"{stamp:%Y%m%dT%H%M%S}{millis:03d}Z-{secrets.token_hex(3)}"
+    text = timestamp(now)
+    return JobState(job_id, kb_id, request=request, created_at=text, updated_at=text)
+
+
+def started(state: JobState, now: float | None = None) -> JobState:
+    """The job as its worker takes it; the worker's pid, start and boot are evidence only."""
+    text = timestamp(now)
+    return replace(state, status=RUNNING, started_at=text, updated_at=text, worker=_this_process())
+
+
+def in_phase(state: JobState, name: str) -> JobState:
+    """The job in phase `name`; leaving a phase forgets its file and its ETA."""
+    if name not in PHASES:
+        raise ValueError(f"unknown phase {name!r}")
+    if name == state.phase:
+        return state
+    return with_percent(replace(state, phase=name, current_file=None, eta_s=None))
+
+
+def with_percent(state: JobState) -> JobState:
+    """The percent that the counts prove, never below the one shown before."""
+    if state.status == DONE:
+        return replace(state, progress_percent=100)
+    percent = 0
+    if state.total_files:
+        percent = FILES_PERCENT * min(state.completed_files, state.total_files) // state.total_files
+    if state.phase in ("cleanup", "semantic", "done"):
+        percent = FILES_PERCENT
+    if state.phase == "semantic" and state.semantic_total:
+        share = min(state.semantic_done, state.semantic_total) / state.semantic_total
+        percent = FILES_PERCENT + int((100 - FILES_PERCENT) * share)
+    return replace(state, progress_percent=max(state.progress_percent, min(percent, 99)))
+
+
+def sampled(rate: Rate, done: int, now: float) -> Rate:
+    """The rate after `done` items at `now`; unchanged until SAMPLE_S have passed."""
+    elapsed = now - rate.at
+    if elapsed < SAMPLE_S:
+        return rate
+    newest = max(0, done - rate.done) / elapsed
+    weight = SMOOTHING if rate.per_second else 1.0
+    return Rate(now, done, rate.per_second + weight * (newest - rate.per_second))
+
+
+def eta_s(rate: Rate, left: int) -> int | None:
+    """Seconds until `left` items are done, or None while the rate is unknown."""
+    if left <= 0:
+        return 0
+    return math.ceil(left / rate.per_second) if rate.per_second > 0 else None
+
+
+def finished(
+    state: JobState, status: str, error: str | None = None, now: float | None = None
+) -> JobState:
+    """The job at its end: `status` is one of TERMINAL."""
+    if status not in TERMINAL:
+        raise ValueError(f"{status!r} does not end a job")
+    text = timestamp(now)
+    ended = replace(
+        state,
+        status=status,
+        phase="done" if status == DONE else state.phase,
+        current_file=None,
+        eta_s=0 if status == DONE else None,
+        error=redact(error) if error else None,
+        cancel_requested=state.cancel_requested or status == CANCELLED,
+        updated_at=text,
+        finished_at=text,
+        poll_after_s=0,
+    )
+    return with_percent(ended)
+
+
+def poll_after_s(state: JobState) -> float:
+    """When asking again is worth it: a tenth of the time left, from 1 to 10 seconds."""
+    if state.status in TERMINAL:
+        return 0
+    return min(10, max(1, (state.eta_s or 0) // 10))
+
+
+# --- files ---------------------------------------------------------------------------
+
+
+def job_path(jobs_dir: Path, job_id: str) -> Path:
+    """The file of `job_id`. Raises UsageError for what cannot be a job id."""
+    if not JOB_ID.fullmatch(job_id):
+        raise unknown_job(job_id)
+    return jobs_dir / f"{job_id}.json"
+
+
+def cancel_path(jobs_dir: Path, job_id: str) -> Path:
+    """The file whose existence asks the worker to stop."""
+    return job_path(jobs_dir, job_id).with_suffix(".cancel")
+
+
+def unknown_job(job_id: str) -> UsageError:
+    """The error for a job id that names no job."""
+    shown = job_id[:60].encode("unicode_escape").decode("ascii")
+    return UsageError(
+        f"There is no job {shown!r}",
+        "Ask for the status without a job id to see the latest job.",
+        code="unknown_job",
+    )
+
+
+def save(jobs_dir: Path, state: JobState) -> None:
+    """Replace the job's file. Raises DiskFull or StoreError; the old file then stays."""
+    write_json(job_path(jobs_dir, state.job_id), state.as_dict())
+
+
+def load(jobs_dir: Path, job_id: str) -> JobState | None:
+    """The job as its file says, or None where there is none. Raises StoreError."""
+    path = job_path(jobs_dir, job_id)
+    value = read_json(path)
+    if value is None:
+        return None
+    try:
+        state = _parsed(value)
+    except (TypeError, KeyError, ValueError, AttributeError) as error:
+        raise StoreError(f"{path} is no job file", "Remove it and sync again.") from error
+    if state.status not in TERMINAL and path.with_suffix(".cancel").exists():
+        state = replace(state, cancel_requested=True)
+    return state
+
+
+def timestamp(now: float | None = None) -> str:
+    """ISO 8601 in UTC with `Z`, to the millisecond."""
+    at = datetime.fromtimestamp(time.time() if now is None else now, timezone.utc)
+    return at.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+class JobHandle:
+    """What a running sync tells about itself; the story calls this and nothing else.
+
+    Not thread-safe: one thread owns it. `progress` is called with the state whenever the
+    file is written (at most every JOB_WRITE_S, at each change of phase and at the end).
+    """
+
+    def __init__(
+        self,
+        jobs_dir: Path,
+        state: JobState,
+        progress: Callable[[JobState], None] | None = None,
+        clock: Callable[[], float] = time.monotonic,
+        writer: Callable[[Path, JobState], None] = save,
+    ) -> None:
+        self._jobs_dir = jobs_dir
+        self._state = state
+        self._failures: dict[str, Failure] = {f.path: f for f in state.failures}
+        self._progress = progress
+        self._clock = clock
+        self._writer = writer
+        self._cancel_file = os.fspath(cancel_path(jobs_dir, state.job_id))
+        self._cancelled = False
+        self._next_stat = -math.inf
+        self._next_write = -math.inf
+        self._rate = Rate(clock())
+        self._disk_full = False
+
+    @property
+    def job_id(self) -> str:
+        return self._state.job_id
+
+    @property
+    def force(self) -> bool:
+        """Read every file again, changed or not."""
+        return self._state.request.force
+
+    @property
+    def scope(self) -> str:
+        """`full`, `contextualization` or `embedding`."""
+        return self._state.request.scope
+
+    @property
+    def ended(self) -> bool:
+        return self._state.status in TERMINAL
+
+    def state(self) -> JobState:
+        """The state now, failures included."""
+        return replace(
+            self._state,
+            failures=tuple(self._failures.values())[: limits.JOB_FAILURES],
+            cancel_requested=self._state.cancel_requested or self._cancelled,
+        )
+
+    def phase(self, name: str) -> None:
+        """Enter `prepare`, `files`, `cleanup` or `semantic`."""
+        if name != self._state.phase:
+            self._state = in_phase(self._state, name)
+            self._rate = Rate(self._clock(), self._items()[0])
+            self._write()
+
+    def total(self, files: int) -> None:
+        """How many files this sync has to look into; may grow while it runs."""
+        self._state = replace(self._state, total_files=files)
+        self._changed()
+
+    def file(self, path: str) -> None:
+        """The display path of the file being read now."""
+        self._state = replace(self._state, current_file=path)
+        self._changed()
+
+    def count(
+        self,
+        *,
+        completed: int = 0,
+        added: int = 0,
+        updated: int = 0,
+        unchanged: int = 0,
+        deleted: int = 0,
+        skipped: int = 0,
+    ) -> None:
+        """Add to the counts. `completed` moves progress; `failed` follows from `failure`."""
+        old = self._state
+        self._state = replace(
+            old,
+            completed_files=old.completed_files + completed,
+            added=old.added + added,
+            updated=old.updated + updated,
+            unchanged=old.unchanged + unchanged,
+            deleted=old.deleted + deleted,
+            skipped=old.skipped + skipped,
+        )
+        self._changed()
+
+    def semantic(self, done: int, total: int) -> None:
+        """Embedded chunks so far, of all to embed in this job (both absolute)."""
+        self._state = replace(self._state, semantic_done=done, semantic_total=total)
+        self._changed()
+
+    def failure(self, path: str, code: str, reason: str, remedy: str = "") -> None:
+        """A file without usable text, known before or new; one entry per path."""
+        self._failures[path] = Failure(path, code, redact(reason), redact(remedy))
+        self._state = replace(self._state, failed=len(self._failures))
+        self._changed()
+
+    def cancelled(self) -> bool:
+        """Whether someone asked this job to stop; looks at most every JOB_CANCEL_STAT_S."""
+        now = self._clock()
+        if not self._cancelled and now >= self._next_stat:
+            self._next_stat = now + limits.JOB_CANCEL_STAT_S
+            self._cancelled = os.path.exists(self._cancel_file)
+            self._changed()
+        return self._cancelled
+
+    def checkpoint(self) -> None:
+        """Raises Cancelled once the cancel file exists. Cheap: call it in every loop."""
+        if self.cancelled():
+            raise Cancelled("The sync was cancelled", "Start it again to resume where it stopped.")
+
+    def flush(self) -> None:
+        """Write the state now."""
+        self._write()
+
+    def finish(self, status: str = DONE, error: str | None = None) -> None:
+        """End the job; the first end stands. `status` is one of TERMINAL."""
+        if not self.ended:
+            self._state = finished(self._state, status, error)
+            self._write()
+
+    # --- private
+
+    def _items(self) -> tuple[int, int]:
+        state = self._state
+        if state.phase == "semantic":
+            return state.semantic_done, state.semantic_total
+        return state.completed_files, state.total_files
+
+    def _changed(self) -> None:
+        if self._clock() >= self._next_write:
+            self._write()
+
+    def _write(self) -> None:
+        begun = self._clock()
+        if not self.ended:
+            done, total = self._items()
+            self._rate = sampled(self._rate, done, begun)
+            eta = eta_s(self._rate, total - done) if total else None
+            self._state = with_percent(replace(self._state, eta_s=eta, updated_at=timestamp()))
+            self._state = replace(self._state, poll_after_s=poll_after_s(self._state))
+        state = self.state()
+        self._try_to_save(state)
+        now = self._clock()
+        self._next_write = now + max(limits.JOB_WRITE_S, (now - begun) / limits.JOB_WRITE_SHARE)
+        if self._progress is not None:
+            self._progress(state)
+
+    def _try_to_save(self, state: JobState) -> None:
+        try:
+            self._writer(self._jobs_dir, state)
+            self._disk_full = False
+        except (DiskFull, StoreError) as error:
+            # The previous state still parses, and the sync itself may still succeed.
+            if not self._disk_full:
+                _logger.warning("job %s: %s", state.job_id, error)
+            self._disk_full = True
+
+
+def same_base(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
+    """Whether two sets of flags give the same sync; --quiet changes nothing it does."""
+    return [w for w in one if w != "--quiet"] == [w for w in other if w != "--quiet"]
+
+
+def _parsed(value: Mapping[str, Any]) -> JobState:
+    known = {f.name for f in fields(JobState)}
+    kept = {name: item for name, item in value.items() if name in known}
+    request = dict(kept.pop("request", None) or {})
+    request["flags"] = tuple(request.get("flags", ()))
+    kept["failures"] = tuple(Failure(**failure) for failure in kept.get("failures", ()))
+    state = JobState(**kept, request=Request(**request))
+    if not isinstance(state.job_id, str) or state.status not in TERMINAL | {QUEUED, RUNNING}:
+        raise ValueError("no job")
+    return state
+
+
+def _this_process() -> dict[str, Any]:
+    evidence: dict[str, Any] = {"pid": os.getpid()}
+    try:
+        stat = Path("/proc/self/stat").read_text(encoding="ascii", errors="replace")
+        evidence["start_ticks"] = int(stat.rpartition(")")[2].split()[19])
+        evidence["boot_id"] = Path("/proc/sys/kernel/random/boot_id").read_text("ascii").strip()
+    except (OSError, ValueError, IndexError):
+        evidence["start_time"] = timestamp()
+    return evidence
