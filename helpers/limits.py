@@ -24,6 +24,25 @@ CHUNK_CHARS_RANGE = (200, 1_200)  # code points, what --chunk-chars takes
 CHUNK_OVERLAP = 120  # code points, default
 CHUNK_OVERLAP_SHARE = 0.15  # of the chunk size, at most
 
+# --- extract: archives and markup ----------------------------------------------------
+ZIP_ENTRIES = 10_000  # entries of one container
+ZIP_DIRECTORY_BYTES = 16 * MIB  # bytes of a container's central directory
+ZIP_PART_BYTES = 512 * MIB  # inflated bytes of one part
+ZIP_DOCUMENT_BYTES = 1 * GIB  # inflated bytes of one document, re-read parts counted again
+ZIP_RATIO = 200  # inflated bytes per stored byte, of a part and of a document
+ZIP_RATIO_FROM_BYTES = 32 * MIB  # inflated bytes below which the ratio is not looked at
+ZIP_SMALL_PART_BYTES = 16 * MIB  # inflated bytes of a part that is held whole
+MARKUP_DEPTH = 1_000  # nested elements
+MARKUP_TOKEN_BYTES = 4 * MIB  # bytes of one tag, comment or other unbroken token
+MARKUP_NAMES = 20_000  # distinct element and attribute names of one part
+OFFICE_TEXT_CHARS = 256_000_000  # code points one office document may yield
+OFFICE_BLOCK_CHARS = 65_536  # code points of one paragraph or row before it is cut
+OFFICE_RELATED_PARTS = 10_000  # headers, notes, slides and other parts one document names
+SHEET_STRINGS = 5_000_000  # shared strings of one workbook
+SHEET_STRING_BYTES = 128 * MIB  # UTF-8 bytes of the shared strings of one workbook
+SHEET_REPEATED_CELLS = 20_000_000  # filled cells that ODF repeat counts may declare
+SHEET_REPEAT_COLUMNS = 16  # times one repeated cell is written out in a row
+
 # --- jobs ----------------------------------------------------------------------------
 JOB_HISTORY = 50  # finished job files kept
 JOB_LOG_BYTES = 5 * MIB  # bytes of STATE/logs/sync.log
