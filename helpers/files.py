@@ -14,6 +14,7 @@ import json
 import os
 import sys
 import tempfile
+import time
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,7 @@ else:
 
 DIRECTORY_MODE = 0o700
 FILE_MODE = 0o600
+LOCK_RETRY_S = 0.01  # seconds between two tries of a patient acquirer
 FULL_ERRNOS = frozenset(
     getattr(errno, name) for name in ("ENOSPC", "EFBIG", "EDQUOT") if hasattr(errno, name)
 )
@@ -64,7 +66,7 @@ def write_json(path: Path, value: Any) -> None:
         raise _state_error(path, error) from error
     try:
         with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            json.dump(value, file, ensure_ascii=False, indent=1)
+            file.write(json.dumps(value, ensure_ascii=False) + "\n")
             file.flush()
             os.fsync(file.fileno())
         _replace(temporary, path)
@@ -91,8 +93,37 @@ class FileLock:
         self.path = path
         self._descriptor: int | None = None
 
-    def acquire(self, blocking: bool = False) -> bool:
-        """Take the lock; False when another process holds it. Raises StoreError."""
+    @classmethod
+    def adopt(cls, path: Path, descriptor: int) -> FileLock:
+        """The lock that a parent took and passed down as an open descriptor (POSIX).
+
+        Falls back to a lock that is not held when `descriptor` is not that file.
+        """
+        lock = cls(path)
+        with contextlib.suppress(OSError):
+            if os.path.samestat(os.fstat(descriptor), os.stat(path)) and _lock(descriptor, False):
+                os.set_inheritable(descriptor, False)
+                lock._descriptor = descriptor
+        return lock
+
+    @property
+    def descriptor(self) -> int | None:
+        """The open descriptor that carries the lock, to pass down; None when not held."""
+        return self._descriptor
+
+    def acquire(self, blocking: bool = False, patience_s: float = 0.0) -> bool:
+        """Take the lock; False when another process still holds it after `patience_s`.
+
+        Raises StoreError.
+        """
+        until = time.monotonic() + patience_s
+        while not self._try(blocking):
+            if time.monotonic() >= until:
+                return False
+            time.sleep(LOCK_RETRY_S)
+        return True
+
+    def _try(self, blocking: bool) -> bool:
         if self._descriptor is not None:
             return True
         try:
@@ -109,11 +140,7 @@ class FileLock:
         """Free the lock; does nothing when it is not held."""
         if self._descriptor is None:
             return
-        if sys.platform == "win32":
-            os.lseek(self._descriptor, 0, os.SEEK_SET)
-            with contextlib.suppress(OSError):
-                msvcrt.locking(self._descriptor, msvcrt.LK_UNLCK, 1)
-        os.close(self._descriptor)
+        _unlock(self._descriptor)
         self._descriptor = None
 
     @property
@@ -130,19 +157,31 @@ class FileLock:
 
 def is_locked(path: Path) -> bool:
     """Whether another open file description holds the lock on `path`."""
-    if not path.exists():
+    try:
+        descriptor = os.open(path, os.O_RDWR | _CLOEXEC)
+    except FileNotFoundError:
         return False
-    probe = FileLock(path)
-    if probe.acquire():
-        probe.release()
-        return False
-    return True
+    except OSError as error:
+        raise _state_error(path, error) from error
+    try:
+        return not _lock(descriptor, blocking=False, shared=True)
+    finally:
+        _unlock(descriptor)
 
 
 _CLOEXEC = getattr(os, "O_CLOEXEC", 0)
 
 
-def _lock(descriptor: int, blocking: bool) -> bool:
+def _unlock(descriptor: int) -> None:
+    # Closing is enough on POSIX, and leaves the lock with a child that holds the same descriptor.
+    if sys.platform == "win32":
+        os.lseek(descriptor, 0, os.SEEK_SET)
+        with contextlib.suppress(OSError):
+            msvcrt.locking(descriptor, msvcrt.LK_UNLCK, 1)
+    os.close(descriptor)
+
+
+def _lock(descriptor: int, blocking: bool, shared: bool = False) -> bool:
     if sys.platform == "win32":
         os.lseek(descriptor, 0, os.SEEK_SET)
         while True:
@@ -155,7 +194,9 @@ def _lock(descriptor: int, blocking: bool) -> bool:
                     return False
     else:
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if blocking else fcntl.LOCK_NB))
+            # A shared probe never makes another probe believe that somebody holds the lock.
+            kind = fcntl.LOCK_SH if shared else fcntl.LOCK_EX
+            fcntl.flock(descriptor, kind | (0 if blocking else fcntl.LOCK_NB))
         except BlockingIOError:
             return False
         return True
