@@ -43,6 +43,12 @@ SHEET_STRING_BYTES = 128 * MIB  # UTF-8 bytes of the shared strings of one workb
 SHEET_REPEATED_CELLS = 20_000_000  # filled cells that ODF repeat counts may declare
 SHEET_REPEAT_COLUMNS = 16  # times one repeated cell is written out in a row
 
+# --- extraction: what a file is, and the text family ---------------------------------
+SNIFF_BYTES = 4 * KIB  # bytes of a file's head that decide what it is
+PDF_HEADER_BYTES = 1_024  # bytes within which %PDF must stand
+KIND_ENTRY_BYTES = 256 * KIB  # bytes of a ZIP's content-types entry
+OLE_DIRECTORY_SECTORS = 256  # sectors of an OLE file's directory
+
 # --- jobs ----------------------------------------------------------------------------
 JOB_HISTORY = 50  # finished job files kept
 JOB_LOG_BYTES = 5 * MIB  # bytes of STATE/logs/sync.log

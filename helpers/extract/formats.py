@@ -1,0 +1,356 @@
+"""The registry: which formats exist, which one a file is, and who reads it.
+
+Promises: a file is judged by its content first and by its name second; a file that nobody
+can read is named for what it is (`Unread`), never guessed at. Readers, and the packages they
+need, are imported at first use only.
+Does not: read documents, open paths, or decide which files are looked at.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import importlib.util
+from dataclasses import dataclass
+from typing import BinaryIO, cast
+
+from helpers.errors import Unread
+from helpers.extract import sniff
+from helpers.extract.blocks import Reader
+
+TEXT_FAMILY_VERSION = 1  # part of every text format's fingerprint: encoding detection
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """One format. `module` is the dotted name of its reader, None where it cannot be read
+    yet; `package` the distribution its reader needs; `reader_version` rises whenever the
+    reader would give other blocks for the same bytes.
+    """
+
+    name: str
+    label: str
+    extensions: tuple[str, ...]
+    module: str | None = None
+    reader_version: int = 1
+    package: str | None = None
+    is_text: bool = False
+    file_names: tuple[str, ...] = ()
+
+    @property
+    def supported(self) -> bool:
+        return self.module is not None
+
+
+def _text(
+    name: str, label: str, module: str, extensions: str, file_names: str = "", version: int = 1
+) -> Format:
+    return Format(
+        name,
+        label,
+        tuple(extensions.split()),
+        f"helpers.extract.{module}",
+        reader_version=version,
+        is_text=True,
+        file_names=tuple(file_names.split()),
+    )
+
+
+def _office(
+    name: str, label: str, module: str, extensions: str, package: str | None = None
+) -> Format:
+    return Format(
+        name, label, tuple(extensions.split()), f"helpers.extract.{module}", package=package
+    )
+
+
+def _known(name: str, label: str, extensions: str) -> Format:
+    return Format(name, label, tuple(extensions.split()))
+
+
+SOURCE_EXTENSIONS = (
+    "py pyi pyw ipynb js mjs cjs jsx ts tsx vue svelte java kt kts scala groovy gradle c h cc cpp "
+    "cxx hh hpp hxx m mm cs fs vb go rs rb php pl pm lua r jl dart swift zig nim hs ml ex exs erl "
+    "clj lisp el scm sql sh bash zsh fish ps1 psm1 bat cmd awk sed tcl asm s f90 f95 pas ada v sv "
+    "vhd proto thrift graphql css scss sass less xml xsd xsl xslt svg dtd tex bib sty cmake mk tf "
+    "hcl ini cfg conf properties desktop service diff patch po pot srt vtt sol nix"
+)
+SOURCE_FILE_NAMES = (
+    "makefile gnumakefile dockerfile containerfile vagrantfile jenkinsfile procfile rakefile "
+    "gemfile pipfile"
+)
+PLAIN_FILE_NAMES = (
+    "readme license licence copying notice authors contributors changelog changes news todo "
+    "install history version manifest"
+)
+
+FORMATS = (
+    _text("txt", "plain text", "plain", "txt text asc rst adoc asciidoc org", PLAIN_FILE_NAMES),
+    _text("log", "log", "plain", "log out err"),
+    _text("source", "source code", "plain", SOURCE_EXTENSIONS, SOURCE_FILE_NAMES),
+    _text("md", "Markdown", "markdown", "md markdown mdown mkd mdx"),
+    _text("csv", "comma-separated table", "delimited", "csv"),
+    _text("tsv", "tab-separated table", "delimited", "tsv tab"),
+    _text("json", "JSON", "structured", "json geojson json5 webmanifest"),
+    _text("jsonl", "JSON lines", "structured", "jsonl ndjson"),
+    _text("yaml", "YAML", "structured", "yaml yml"),
+    _text("toml", "TOML", "structured", "toml"),
+    _text("html", "HTML", "html", "html htm xhtml shtml"),
+    _office("docx", "Word document", "docx", "docx docm dotx dotm"),
+    _office("xlsx", "Excel workbook", "xlsx", "xlsx xltx"),
+    _office("xlsm", "Excel workbook with macros", "xlsx", "xlsm xltm"),
+    _office("pptx", "PowerPoint presentation", "pptx", "pptx pptm ppsx ppsm potx potm"),
+    _office("odt", "OpenDocument text", "odf", "odt ott"),
+    _office("ods", "OpenDocument spreadsheet", "odf", "ods ots"),
+    _office("odp", "OpenDocument presentation", "odf", "odp otp"),
+    _office("pdf", "PDF", "pdf", "pdf", package="pypdf"),
+    _known("doc", "Word 97-2003 document", "doc dot"),
+    _known("xls", "Excel 97-2003 workbook", "xls xlt"),
+    _known("ppt", "PowerPoint 97-2003 presentation", "ppt pps pot"),
+    _known("xlsb", "binary Excel workbook", "xlsb"),
+    _known("hwp", "Hangul Word Processor document", "hwp hwt"),
+    _known("hwpx", "Hangul Word Processor XML document", "hwpx"),
+    _known("rtf", "Rich Text Format document", "rtf"),
+    _known("epub", "EPUB book", "epub"),
+    _known("eml", "e-mail message", "eml mht mhtml"),
+    _known("msg", "Outlook message", "msg"),
+    _known("mbox", "mailbox", "mbox"),
+    _known("fodt", "flat OpenDocument file", "fodt fods fodp fodg"),
+    _known("odg", "OpenDocument drawing", "odg otg odf odc odb"),
+    _known("spreadsheetml2003", "Excel 2003 XML spreadsheet", ""),
+    _known("wordml2003", "Word 2003 XML document", ""),
+    _known("image", "image", "png jpg jpeg jfif gif tif tiff bmp webp heic avif ico psd"),
+    _known("audio", "audio recording", "mp3 wav m4a ogg oga opus flac aac wma amr"),
+    _known("video", "video", "mp4 m4v mov mkv webm avi wmv mpg mpeg"),
+    _known("archive", "archive", "zip 7z rar gz tgz tar bz2 xz zst jar"),
+    _known("program", "program or library", "exe dll so dylib bin class o a pyc wasm"),
+    _known("database", "database", "db sqlite sqlite3 mdb accdb"),
+    _known("pointer", "cloud pointer", "gdoc gsheet gslides gdraw gform gmap url webloc lnk"),
+    _known("ole", "OLE compound file", ""),
+)
+BY_NAME = {entry.name: entry for entry in FORMATS}
+_BY_EXTENSION = {ending: entry for entry in FORMATS for ending in entry.extensions}
+_BY_FILE_NAME = {known: entry for entry in FORMATS for known in entry.file_names}
+_ZIP_BASED = {"docx", "xlsx", "xlsm", "xlsb", "pptx", "odt", "ods", "odp", "odg", "epub", "hwpx"}
+_OLE_BASED = {"doc", "xls", "ppt", "hwp", "msg"}
+
+
+# --- which format ----------------------------------------------------------------------
+
+
+def extension(name: str) -> str:
+    """The ending of a file's name, lower case, without the dot; "" where there is none."""
+    stem, dot, ending = name.rpartition(".")
+    return ending.lower() if dot and stem else ""
+
+
+def by_name(name: str) -> Format | None:
+    """The format a file's name promises, supported or not; None for unknown endings."""
+    return _BY_EXTENSION.get(extension(name)) or _BY_FILE_NAME.get(name.lower())
+
+
+def detect(file: BinaryIO, name: str) -> Format:
+    """The supported format of an open file, by content first and by name second.
+
+    Leaves the position at the start. Raises Unread: `empty` for 0 bytes, `encrypted` for an
+    office file behind a password, `corrupt` where the content is not what the name says and
+    nothing else either, `unsupported` for everything that has no reader.
+    """
+    start = sniff.head(file)
+    if not start:
+        raise Unread("empty", "The file is empty (0 bytes)", "")
+    named = by_name(name)
+    if named is not None and named.name == "pointer":
+        raise Unread(
+            "unsupported",
+            f"Cloud pointer (.{extension(name)}): the document itself is not on this disk",
+            "Export or download the document and index that file.",
+        )
+    found = _by_content(file, start, named, name)
+    if not found.supported:
+        raise _unsupported(found, name)
+    return found
+
+
+def load(found: Format) -> Reader:
+    """The reader of a supported format. Raises Unread("missing_reader") where the package it
+    needs is not installed.
+    """
+    if found.module is None:
+        raise _unsupported(found, "")
+    try:
+        if found.package is not None and importlib.util.find_spec(found.package) is None:
+            raise ModuleNotFoundError(name=found.package)
+        module = importlib.import_module(found.module)
+    except ModuleNotFoundError as missing:
+        raise Unread(
+            "missing_reader",
+            f"Reading {found.label} needs the package {found.package or missing.name}",
+            f"pip install {found.package or missing.name}, then sync again.",
+        ) from missing
+    return cast(Reader, module.read)
+
+
+# --- what the registry tells others ------------------------------------------------------
+
+
+def supported_extensions() -> frozenset[str]:
+    """Endings, without the dot, of the formats that can be read."""
+    return frozenset(e for entry in FORMATS if entry.supported for e in entry.extensions)
+
+
+@functools.cache
+def fingerprint(found: Format) -> str:
+    """Identifies the reader: its version and that of the package it uses, or "absent"."""
+    parts = [found.name, str(found.reader_version)]
+    if found.is_text:
+        parts.append(f"text{TEXT_FAMILY_VERSION}")
+    if found.package is not None:
+        parts.append(f"{found.package}={_installed_version(found.package)}")
+    return "/".join(parts)
+
+
+def availability() -> dict[str, str]:
+    """For each format: "ok", "missing: pip install …" or "unsupported"."""
+    return {entry.name: _available(entry) for entry in FORMATS if entry.name != "pointer"}
+
+
+# --- judging -------------------------------------------------------------------------------
+
+
+def _by_content(file: BinaryIO, start: bytes, named: Format | None, name: str) -> Format:
+    if start.startswith((sniff.ZIP_MAGIC, sniff.ZIP_EMPTY_MAGIC)):
+        return _zip_format(file, named, name)
+    if start.startswith(sniff.OLE_MAGIC):
+        return _ole_format(file, named, name)
+    offset = sniff.pdf_offset(start)
+    if offset == 0 or (offset is not None and not (named is not None and named.is_text)):
+        return BY_NAME["pdf"]
+    kind = sniff.magic_kind(start)
+    if kind is not None and not (kind == "rtf" and named is not None and named.name == "source"):
+        return BY_NAME[kind]
+    return _text_format(start, named, name)
+
+
+def _zip_format(file: BinaryIO, named: Format | None, name: str) -> Format:
+    kind = sniff.zip_kind(file)
+    if kind == sniff.BROKEN_ZIP:
+        if named is not None and named.name in _ZIP_BASED:
+            raise Unread(
+                "corrupt",
+                f"Damaged {named.label}: its ZIP container is cut off or broken",
+                "Restore the file from a backup or export it again.",
+            )
+        return BY_NAME["archive"]
+    if kind == sniff.PLAIN_ZIP:
+        if named is not None and named.name in _ZIP_BASED:
+            raise Unread(
+                "corrupt",
+                f"Named .{extension(name)} but is a ZIP file without the parts of a {named.label}",
+                "Export the document again, or rename the file to what it is.",
+            )
+        return BY_NAME["archive"]
+    return BY_NAME[kind]
+
+
+def _ole_format(file: BinaryIO, named: Format | None, name: str) -> Format:
+    kind = sniff.ole_kind(file)
+    if kind == "ooxml-encrypted":
+        raise Unread(
+            "encrypted",
+            "The document is protected by a password: password needed",
+            "Save a copy without a password and index that.",
+        )
+    if kind in BY_NAME:
+        return BY_NAME[kind]
+    if named is not None and named.name in _OLE_BASED:
+        return named
+    if named is not None and named.name in _ZIP_BASED:
+        raise Unread(
+            "corrupt",
+            f"Named .{extension(name)} but is a damaged or foreign OLE compound file",
+            "Restore the file from a backup or export it again.",
+        )
+    return BY_NAME["ole"]
+
+
+def _text_format(start: bytes, named: Format | None, name: str) -> Format:
+    """What a file without any magic is: HTML, what its text ending says, or nothing known."""
+    if named is not None and named.is_text:
+        return named
+    kind = sniff.xml_kind(start)
+    if kind is not None:
+        return BY_NAME[kind]
+    if sniff.looks_like_html(start):
+        return BY_NAME["html"]
+    if named is None:
+        ending = extension(name)
+        shown = f".{ending}" if ending else "without an ending"
+        raise Unread("unsupported", f"No reader for files {shown}", "")
+    if named.name in ("xls", "doc", "ppt") and start.lstrip().startswith(b"MIME-Version:"):
+        return BY_NAME["eml"]
+    if named.name == "xls" and b"\t" in start and b"\0" not in start:
+        return BY_NAME["tsv"]
+    if named.name in _ZIP_BASED:
+        raise _not_a("no ZIP container", named, name)
+    if named.name == "pdf":
+        raise _not_a("no PDF (no %PDF in its first 1,024 bytes)", named, name)
+    if named.name in _OLE_BASED and named.name != "hwp":
+        raise _not_a("no OLE compound file", named, name)
+    return named
+
+
+def _not_a(what: str, named: Format, name: str) -> Unread:
+    return Unread(
+        "corrupt",
+        f"Named .{extension(name)} but is {what}: no {named.label}",
+        "Restore the file from a backup, or rename it to what it is.",
+    )
+
+
+def _unsupported(found: Format, name: str) -> Unread:
+    ending = extension(name)
+    named_otherwise = bool(name) and ending not in found.extensions
+    what = f"{found.label[0].upper()}{found.label[1:]}"
+    told = f"{what} named .{ending}" if named_otherwise and ending else what
+    return Unread(
+        "unsupported",
+        f"{told}: this format cannot be read yet",
+        _SAVE_AS.get(found.name, ""),
+    )
+
+
+_SAVE_AS = {
+    "doc": "Save it as .docx.",
+    "xls": "Save it as .xlsx.",
+    "xlsb": "Save it as .xlsx.",
+    "ppt": "Save it as .pptx.",
+    "hwp": "Save it as .docx, .odt or .pdf.",
+    "hwpx": "Save it as .docx, .odt or .pdf.",
+    "rtf": "Save it as .docx or .odt.",
+    "fodt": "Save it as .odt.",
+    "odg": "Export it as .pdf.",
+    "spreadsheetml2003": "Save it as .xlsx.",
+    "wordml2003": "Save it as .docx.",
+    "archive": "Unpack it into the knowledge directory.",
+}
+
+
+def _available(entry: Format) -> str:
+    if not entry.supported:
+        return "unsupported"
+    if entry.package is not None and importlib.util.find_spec(entry.package) is None:
+        return f"missing: pip install {entry.package}"
+    return "ok"
+
+
+def _installed_version(package: str) -> str:
+    """A distribution's version, or "absent"; imported late, it costs 30 ms."""
+    if importlib.util.find_spec(package) is None:
+        return "absent"
+    from importlib import metadata
+
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return "unknown"

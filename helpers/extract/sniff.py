@@ -1,0 +1,261 @@
+"""What a file's bytes say it is, whatever its name says.
+
+Promises: reads a bounded part of an open file (its head, a ZIP's directory and two small
+entries, an OLE file's directory) and leaves the position at the start; never decompresses
+more than KIND_ENTRY_BYTES of an entry; raises nothing on broken containers but reports them.
+Does not: read documents, look at names, or decide what to do about what it found.
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+import zipfile
+import zlib
+from collections.abc import Iterator
+from typing import BinaryIO
+
+from helpers import limits
+
+ZIP_MAGIC = b"PK\x03\x04"
+ZIP_EMPTY_MAGIC = b"PK\x05\x06"
+OLE_MAGIC = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+
+BROKEN_ZIP = "zip-broken"
+BROKEN_OLE = "ole-broken"
+PLAIN_ZIP = "zip"
+PLAIN_OLE = "ole"
+
+# (offset, magic, kind). Only magics that hold a byte no text holds, so that a text that
+# begins with such letters stays a text; `WEAK_MAGICS` need a NUL in the head besides.
+STRONG_MAGICS = (
+    (0, b"\x89PNG\r\n\x1a\n", "image"),
+    (0, b"\xff\xd8\xff", "image"),
+    (0, b"II*\x00", "image"),
+    (0, b"MM\x00*", "image"),
+    (0, b"\x00\x00\x01\x00", "image"),
+    (4, b"ftypheic", "image"),
+    (4, b"ftypavif", "image"),
+    (0, b"\x1f\x8b\x08", "archive"),
+    (0, b"7z\xbc\xaf\x27\x1c", "archive"),
+    (0, b"Rar!\x1a\x07", "archive"),
+    (0, b"\xfd7zXZ\x00", "archive"),
+    (0, b"\x28\xb5\x2f\xfd", "archive"),
+    (0, b"\xff\xfb", "audio"),
+    (0, b"\x1aE\xdf\xa3", "video"),
+    (0, b"\x7fELF", "program"),
+    (0, b"\xcf\xfa\xed\xfe", "program"),
+    (0, b"\xca\xfe\xba\xbe", "program"),
+    (0, b"SQLite format 3\x00", "database"),
+)
+WEAK_MAGICS = (
+    (0, b"GIF87a", "image"),
+    (0, b"GIF89a", "image"),
+    (0, b"BM", "image"),
+    (8, b"WEBP", "image"),
+    (0, b"8BPS", "image"),
+    (0, b"BZh", "archive"),
+    (257, b"ustar", "archive"),
+    (0, b"ID3", "audio"),
+    (0, b"OggS", "audio"),
+    (0, b"fLaC", "audio"),
+    (8, b"WAVE", "audio"),
+    (4, b"ftyp", "video"),
+    (8, b"AVI ", "video"),
+    (0, b"MZ", "program"),
+    (0, b"HWP Document File V3", "hwp"),
+)
+
+OOXML_MAIN_PARTS = (
+    (b"wordprocessingml.document.main+xml", "docx"),
+    (b"wordprocessingml.template.main+xml", "docx"),
+    (b"ms-word.document.macroEnabled.main+xml", "docx"),
+    (b"ms-word.template.macroEnabledTemplate.main+xml", "docx"),
+    (b"spreadsheetml.sheet.main+xml", "xlsx"),
+    (b"spreadsheetml.template.main+xml", "xlsx"),
+    (b"ms-excel.sheet.macroEnabled.main+xml", "xlsm"),
+    (b"ms-excel.template.macroEnabled.main+xml", "xlsm"),
+    (b"ms-excel.sheet.binary.macroEnabled.main", "xlsb"),
+    (b"presentationml.presentation.main+xml", "pptx"),
+    (b"presentationml.template.main+xml", "pptx"),
+    (b"presentationml.slideshow.main+xml", "pptx"),
+    (b"ms-powerpoint.presentation.macroEnabled.main+xml", "pptx"),
+    (b"ms-powerpoint.slideshow.macroEnabled.main+xml", "pptx"),
+)
+MIMETYPES = (
+    (b"application/vnd.oasis.opendocument.text", "odt"),
+    (b"application/vnd.oasis.opendocument.spreadsheet", "ods"),
+    (b"application/vnd.oasis.opendocument.presentation", "odp"),
+    (b"application/vnd.oasis.opendocument.", "odg"),
+    (b"application/epub+zip", "epub"),
+    (b"application/hwp+zip", "hwpx"),
+)
+# A container whose kind entry is damaged or missing still shows its family by an entry name.
+TELLTALE_ENTRIES = (
+    ("word/document.xml", "docx"),
+    ("xl/workbook.xml", "xlsx"),
+    ("xl/workbook.bin", "xlsb"),
+    ("ppt/presentation.xml", "pptx"),
+    ("META-INF/container.xml", "epub"),
+    ("Contents/content.hpf", "hwpx"),
+)
+# Stream names of OLE files, the decisive ones first.
+OLE_STREAMS = (
+    ("EncryptedPackage", "ooxml-encrypted"),
+    ("EncryptionInfo", "ooxml-encrypted"),
+    ("DRMEncryptedDataSpace", "ooxml-encrypted"),
+    ("\x06DataSpaces", "ooxml-encrypted"),
+    ("WordDocument", "doc"),
+    ("Workbook", "xls"),
+    ("Book", "xls"),
+    ("PowerPoint Document", "ppt"),
+    ("DocInfo", "hwp"),
+    ("FileHeader", "hwp"),
+    ("__properties_version1.0", "msg"),
+)
+
+_PDF_HEADER = re.compile(rb"%PDF-\d")
+_HTML_START = re.compile(
+    rb"\s*(?:<\?xml[^>]{0,200}\?>\s*)?(?:<!--.{0,3000}?-->\s*)*"
+    rb"<(?:!doctype\s+html|html|head|body|table|meta|title)[\s>]",
+    re.IGNORECASE | re.DOTALL,
+)
+
+
+def head(file: BinaryIO, count: int = limits.SNIFF_BYTES) -> bytes:
+    """The first `count` bytes; the position is left at the start."""
+    file.seek(0)
+    start = file.read(count)
+    file.seek(0)
+    return start
+
+
+def magic_kind(start: bytes) -> str | None:
+    """The family of a file that announces itself in its first bytes, or None."""
+    if start.startswith(b"{\\rtf"):
+        return "rtf"
+    for offset, magic, kind in STRONG_MAGICS:
+        if start.startswith(magic, offset):
+            return kind
+    if b"\0" in start:
+        for offset, magic, kind in WEAK_MAGICS:
+            if start.startswith(magic, offset):
+                return kind
+    return None
+
+
+def pdf_offset(start: bytes) -> int | None:
+    """Where %PDF stands within the first PDF_HEADER_BYTES, or None."""
+    found = _PDF_HEADER.search(start[: limits.PDF_HEADER_BYTES])
+    return found.start() if found else None
+
+
+def looks_like_html(start: bytes) -> bool:
+    """True where the first element is one that only HTML begins with."""
+    return _HTML_START.match(_ascii_view(start)) is not None
+
+
+def xml_kind(start: bytes) -> str | None:
+    """The format of an XML file that is an office document in one piece, or None."""
+    view = _ascii_view(start)
+    if b"<office:document" in view:
+        return "fodt"
+    if b'progid="Excel.Sheet"' in view:
+        return "spreadsheetml2003"
+    if b'progid="Word.Document"' in view:
+        return "wordml2003"
+    return None
+
+
+def zip_kind(file: BinaryIO) -> str:
+    """What a ZIP file holds: a format's name, PLAIN_ZIP, or BROKEN_ZIP."""
+    try:
+        file.seek(0)
+        with zipfile.ZipFile(file) as container:
+            return _container_kind(container)
+    except Exception:  # zipfile raises many types on a hostile directory
+        return BROKEN_ZIP
+    finally:
+        file.seek(0)
+
+
+def ole_kind(file: BinaryIO) -> str:
+    """What an OLE compound file holds: a format's name, PLAIN_OLE, or BROKEN_OLE."""
+    try:
+        names = set(_ole_names(file))
+    except (struct.error, ValueError, IndexError, OSError):
+        names = set()
+    finally:
+        file.seek(0)
+    if not names:
+        return BROKEN_OLE
+    for stream, kind in OLE_STREAMS:
+        if stream in names:
+            return kind
+    return PLAIN_OLE
+
+
+def _ascii_view(start: bytes) -> bytes:
+    """The head with UTF-16's zero bytes and any BOM taken out, for ASCII searches."""
+    if start.startswith((b"\xff\xfe", b"\xfe\xff")):
+        start = start[2:].replace(b"\0", b"")
+    return start.removeprefix(b"\xef\xbb\xbf")
+
+
+def _container_kind(container: zipfile.ZipFile) -> str:
+    names = set(container.namelist())
+    if "mimetype" in names:
+        declared = _entry_head(container, "mimetype").strip()
+        for prefix, kind in MIMETYPES:
+            if declared.startswith(prefix):
+                return kind
+    if "[Content_Types].xml" in names:
+        types = _entry_head(container, "[Content_Types].xml")
+        if types.startswith((b"\xff\xfe", b"\xfe\xff")):
+            types = types.replace(b"\0", b"")
+        for main_part, kind in OOXML_MAIN_PARTS:
+            if main_part in types:
+                return kind
+    for entry, kind in TELLTALE_ENTRIES:
+        if entry in names:
+            return kind
+    return PLAIN_ZIP
+
+
+def _entry_head(container: zipfile.ZipFile, name: str) -> bytes:
+    try:
+        with container.open(name) as entry:
+            return entry.read(limits.KIND_ENTRY_BYTES)
+    except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, OSError, NotImplementedError):
+        return b""
+
+
+def _ole_names(file: BinaryIO) -> Iterator[str]:
+    """Names in an OLE file's directory, at most OLE_DIRECTORY_SECTORS of it."""
+    file.seek(0)
+    header = file.read(512)
+    sector_bytes = 1 << struct.unpack_from("<H", header, 30)[0]
+    if sector_bytes not in (512, 4096):
+        raise ValueError("no OLE sector size")
+    sector = struct.unpack_from("<I", header, 48)[0]
+    fat_sectors = struct.unpack_from("<109I", header, 76)
+    for _ in range(limits.OLE_DIRECTORY_SECTORS):
+        if sector >= 0xFFFFFFFA:
+            return
+        yield from _directory_names(_ole_sector(file, sector, sector_bytes))
+        per_sector = sector_bytes // 4
+        table = _ole_sector(file, fat_sectors[sector // per_sector], sector_bytes)
+        sector = struct.unpack_from("<I", table, 4 * (sector % per_sector))[0]
+
+
+def _ole_sector(file: BinaryIO, sector: int, sector_bytes: int) -> bytes:
+    file.seek((sector + 1) * sector_bytes)
+    return file.read(sector_bytes)
+
+
+def _directory_names(sector: bytes) -> Iterator[str]:
+    for offset in range(0, len(sector) - 127, 128):
+        length = struct.unpack_from("<H", sector, offset + 64)[0]
+        if 2 <= length <= 64 and sector[offset + 66] in (1, 2, 5):
+            raw = sector[offset : offset + length - 2]
+            yield raw.decode("utf-16-le", "replace")
