@@ -1,0 +1,376 @@
+"""Documents and their chunks: written whole or not at all, read back as rows.
+
+Promises: a document's rows and postings change in one transaction, so that no reader ever sees
+half of one; a chunk whose text, context and place in the document's wording did not change keeps
+its id and its public `chunk_id`; memory does not grow with the document.
+Does not: open files, decide what needs reading, or analyse text (it is handed an Analyser).
+
+Small documents share a transaction (`Writer` commits every second or 4,000 chunks: one commit
+per document costs 2.4 times as much); a document that is still being read when its first chunks
+arrive has one of its own.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import itertools
+import json
+import sqlite3
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
+
+from helpers.errors import NEEDS_ACTION_CODES, CorruptIndex, Unread
+from helpers.store import postings
+from helpers.store.database import REBUILD, roll_back
+from helpers.store.postings import Analyser, ChunkTerms
+
+BATCH = 256  # chunks per executemany
+COMMIT_S = 1.0  # seconds between commits of small documents
+COMMIT_CHUNKS = 4_000  # chunks between commits of small documents
+KEY_BYTES = 10  # bytes of a chunk key: 2**40 chunks before a collision is likely
+INTEGER_MASK = 2**63 - 1  # SQLite's integers are signed; inodes are not
+
+
+class ChunkLike(Protocol):
+    """One analysed chunk as the reader's process sends it."""
+
+    text: str
+    context: str
+    location: dict[str, Any]
+    ocr: bool
+    terms: str
+    context_terms: str
+    grams: str
+
+
+@dataclass(frozen=True, slots=True)
+class Stat:
+    """The change key of a file: equal keys mean the bytes need not be read again."""
+
+    size: int
+    mtime_ns: int
+    ctime_ns: int
+    inode: int
+
+    def columns(self) -> tuple[int, int, int, int]:
+        return (
+            self.size,
+            self.mtime_ns & INTEGER_MASK,
+            self.ctime_ns & INTEGER_MASK,
+            self.inode & INTEGER_MASK,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A document as one sync found it; `unread` says why it has no chunks."""
+
+    folder: bytes
+    name: bytes
+    path: str
+    stat: Stat
+    sha256: bytes | None
+    fingerprint: str
+    type: str = ""
+    title: str = ""
+    encoding: str | None = None
+    notices: tuple[dict[str, Any], ...] = ()
+    unread: Unread | None = None
+
+
+class Known(NamedTuple):
+    """What the index remembers of a file: enough to tell whether it must be read again."""
+
+    id: int
+    size: int
+    mtime_ns: int
+    ctime_ns: int
+    inode: int
+    fingerprint: str
+    code: str | None
+    sha256: bytes | None
+
+
+class Writer:
+    """The sync's hand on the index: replace, touch, remove, commit. One per index at a time."""
+
+    def __init__(
+        self,
+        db: sqlite3.Connection,
+        analyser: Analyser,
+        kb_id: str,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.changed_chunks = 0
+        self._db = db
+        self._analyser = analyser
+        self._salt = kb_id.encode()
+        self._clock = clock
+        self._begun: float | None = None
+        self._pending_chunks = 0
+
+    def replace(self, document: Document, chunks: Iterable[ChunkLike], streaming: bool) -> int:
+        """Write `document` and all its chunks; returns their number.
+
+        A `streaming` document is committed alone; when its chunks raise, it is rolled back and
+        what was there before stays. Raises what `chunks` raises, sqlite3.Error.
+        """
+        if streaming:
+            self.commit()
+        self._begin()
+        try:
+            count = self._replace(document, chunks)
+        except BaseException:
+            if streaming:
+                self._roll_back()
+            raise
+        if streaming or self._due():
+            self.commit()
+        return count
+
+    def touch(self, document_id: int, stat: Stat) -> None:
+        """The file's key changed, its bytes did not."""
+        self._begin()
+        self._db.execute(
+            "UPDATE document SET size=?, mtime_ns=?, ctime_ns=?, inode=? WHERE id=?",
+            (*stat.columns(), document_id),
+        )
+        if self._due():
+            self.commit()
+
+    def remove(self, document_id: int) -> None:
+        """Delete a document, its chunks and its postings."""
+        self._begin()
+        self._drop_chunks(document_id, "document_id = ?", (document_id,))
+        self._drop_name(document_id)
+        self._db.execute("DELETE FROM document WHERE id = ?", (document_id,))
+        if self._due():
+            self.commit()
+
+    def commit(self) -> None:
+        """Make everything written so far durable against a kill, and visible to readers."""
+        if self._begun is not None:
+            self._db.execute("COMMIT")
+            self._begun = None
+            self._pending_chunks = 0
+
+    def abandon(self) -> None:
+        """Roll back whatever is not committed."""
+        self._roll_back()
+
+    def _begin(self) -> None:
+        if self._begun is None:
+            self._db.execute("BEGIN IMMEDIATE")
+            self._begun = self._clock()
+
+    def _due(self) -> bool:
+        return self._begun is not None and (
+            self._pending_chunks >= COMMIT_CHUNKS or self._clock() - self._begun >= COMMIT_S
+        )
+
+    def _roll_back(self) -> None:
+        roll_back(self._db)
+        self._begun = None
+        self._pending_chunks = 0
+
+    def _replace(self, document: Document, chunks: Iterable[ChunkLike]) -> int:
+        document_id, had_chunks = self._upsert(document)
+        if had_chunks:
+            self._db.execute(
+                "UPDATE chunk SET ordinal = -1 - ordinal WHERE document_id = ?", (document_id,)
+            )
+        count = 0
+        for batch in _batches(chunks, BATCH):
+            self._write_batch(document_id, document.path, count, batch)
+            count += len(batch)
+        if had_chunks:
+            self._drop_chunks(document_id, "document_id = ? AND ordinal < 0", (document_id,))
+        if bool(count) != bool(had_chunks):
+            name = postings.add_name if count else postings.drop_name
+            name(self._db, document_id, document.path, self._analyser)
+        self._db.execute("UPDATE document SET chunks = ? WHERE id = ?", (count, document_id))
+        return count
+
+    def _upsert(self, document: Document) -> tuple[int, int]:
+        """Write the document's row; returns its id and how many chunks it has by now."""
+        unread = document.unread
+        values = (
+            *(document.path, document.type, document.title, *document.stat.columns()),
+            *(document.sha256, document.fingerprint, _state(unread)),
+            *((unread.code, unread.reason, unread.remedy) if unread else (None, None, None)),
+            *(document.encoding, _json(document.notices), _now()),
+        )
+        row = self._db.execute(
+            "SELECT id, chunks FROM document WHERE folder = ? AND name = ?",
+            (document.folder, document.name),
+        ).fetchone()
+        if row:
+            self._db.execute(_UPDATE, (*values, row[0]))
+            return row[0], row[1]
+        cursor = self._db.execute(_INSERT, (*values, document.folder, document.name))
+        assert cursor.lastrowid is not None
+        return cursor.lastrowid, 0
+
+    def _write_batch(self, document_id: int, path: str, start: int, batch: list[ChunkLike]) -> None:
+        next_id = self._next_chunk_id()
+        rows, terms, kept = [], [], []
+        taken: set[bytes] = set()
+        for ordinal, chunk in enumerate(batch, start):
+            key, old_id = self._place(document_id, path, ordinal, chunk, taken)
+            taken.add(key)
+            location = _json(chunk.location)
+            if old_id is not None:
+                kept.append((ordinal, location, old_id))
+                continue
+            row = (next_id, document_id, ordinal, key, chunk.text, chunk.context, location)
+            rows.append((*row, int(chunk.ocr)))
+            terms.append((next_id, chunk.terms, chunk.context_terms, chunk.grams))
+            next_id += 1
+        self._db.executemany("UPDATE chunk SET ordinal=?, location=? WHERE id=?", kept)
+        self._db.executemany("INSERT INTO chunk VALUES(?,?,?,?,?,?,?,?)", rows)
+        postings.add(self._db, terms)
+        self._pending_chunks += len(batch)
+        self.changed_chunks += len(rows)
+
+    def _place(
+        self, document_id: int, path: str, ordinal: int, chunk: ChunkLike, taken: set[bytes]
+    ) -> tuple[bytes, int | None]:
+        """The chunk's key, and the id of the row that already holds it, if one does.
+
+        The same wording twice in one document: the later one's key takes its ordinal in.
+        """
+        key = chunk_key(self._salt, path, chunk)
+        row = self._db.execute(
+            "SELECT id, ordinal FROM chunk WHERE key = ? AND document_id = ?", (key, document_id)
+        ).fetchone()
+        if key not in taken and row is None:
+            return key, None
+        if key not in taken and row[1] < 0:
+            return key, row[0]
+        key = chunk_key(self._salt, f"{path}\0{ordinal}", chunk)
+        row = self._db.execute(
+            "SELECT id FROM chunk WHERE key = ? AND document_id = ? AND ordinal < 0",
+            (key, document_id),
+        ).fetchone()
+        return key, row[0] if row else None
+
+    def _next_chunk_id(self) -> int:
+        row = self._db.execute("SELECT seq FROM sqlite_sequence WHERE name='chunk'").fetchone()
+        return (row[0] if row else 0) + 1
+
+    def _drop_chunks(self, document_id: int, where: str, parameters: tuple[int, ...]) -> None:
+        select = f"SELECT id, text, context, ocr FROM chunk WHERE {where} ORDER BY id LIMIT {BATCH}"
+        while rows := self._db.execute(select, parameters).fetchall():
+            postings.drop(self._db, self._terms(rows))
+            self._db.executemany("DELETE FROM chunk WHERE id = ?", [(row[0],) for row in rows])
+            self.changed_chunks += len(rows)
+            self._pending_chunks += len(rows)
+
+    def _terms(self, rows: list[tuple[int, str, str, int]]) -> Iterator[ChunkTerms]:
+        for chunk_id, text, context, ocr in rows:
+            yield (chunk_id, *self._analyser.chunk(text, context, bool(ocr)))
+
+    def _drop_name(self, document_id: int) -> None:
+        row = self._db.execute(
+            "SELECT path FROM document WHERE id = ? AND chunks > 0", (document_id,)
+        ).fetchone()
+        if row:
+            postings.drop_name(self._db, document_id, row[0], self._analyser)
+
+
+def chunk_key(salt: bytes, path: str, chunk: ChunkLike) -> bytes:
+    """KEY_BYTES that name this wording in this document of this knowledge base."""
+    digest = hashlib.blake2b(salt, digest_size=KEY_BYTES)
+    digest.update(f"\0{path}\0{chunk.context}\0{int(chunk.ocr)}\0{chunk.text}".encode())
+    return digest.digest()
+
+
+def public_id(key: bytes) -> str:
+    """The chunk_id that answers carry: 16 letters and digits."""
+    return base64.b32encode(key).decode().lower()
+
+
+def key_of(chunk_id: str) -> bytes | None:
+    """The key behind a chunk_id; None when it has not the form of one."""
+    try:
+        key = base64.b32decode(chunk_id.upper())
+    except ValueError:
+        return None
+    return key if len(key) == KEY_BYTES else None
+
+
+def folder_rows(db: sqlite3.Connection, folder: bytes) -> dict[bytes, Known]:
+    """Name → what is known, for the files directly in `folder`."""
+    rows = db.execute(
+        "SELECT name, id, size, mtime_ns, ctime_ns, inode, fingerprint, code, sha256"
+        " FROM document WHERE folder = ?",
+        (folder,),
+    )
+    return {row[0]: Known._make(row[1:]) for row in rows}
+
+
+def folders(db: sqlite3.Connection) -> list[bytes]:
+    """Every folder that holds a known file, in order."""
+    return [row[0] for row in db.execute("SELECT DISTINCT folder FROM document ORDER BY folder")]
+
+
+def in_folder(db: sqlite3.Connection, folder: bytes) -> list[tuple[int, str]]:
+    """(id, path) of each known file directly in `folder`."""
+    return db.execute("SELECT id, path FROM document WHERE folder = ?", (folder,)).fetchall()
+
+
+def unread(db: sqlite3.Connection, limit: int) -> list[dict[str, Any]]:
+    """Up to `limit` files without usable text: {"path", "state", "code", "reason", "remedy"}."""
+    rows = db.execute(
+        "SELECT path, state, code, reason, remedy FROM document"
+        " WHERE state IN ('failed', 'needs_action') ORDER BY path LIMIT ?",
+        (limit,),
+    )
+    names = ("path", "state", "code", "reason", "remedy")
+    return [dict(zip(names, row, strict=True)) for row in rows]
+
+
+def counts(db: sqlite3.Connection) -> dict[str, Any]:
+    """{"documents", "chunks", "states": {state: n}}; a document is a file that has chunks."""
+    states = dict(db.execute("SELECT state, count(*) FROM document GROUP BY state").fetchall())
+    documents = db.execute("SELECT count(*) FROM document WHERE chunks > 0").fetchone()[0]
+    chunks = db.execute("SELECT count(*) FROM chunk").fetchone()[0]
+    return {"documents": documents, "chunks": chunks, "states": states}
+
+
+def analyser_must_match(db: sqlite3.Connection, analyser: Analyser) -> None:
+    """Raise CorruptIndex when the postings were made by another analyser than `analyser`."""
+    found = postings.made_by(db)
+    if found not in (None, analyser.fingerprint):
+        raise CorruptIndex("The index was made by another analyser", REBUILD)
+
+
+_COLUMNS = (
+    "path, type, title, size, mtime_ns, ctime_ns, inode, sha256, fingerprint, state,"
+    " code, reason, remedy, encoding, notices, indexed_at"
+)
+_UPDATE = f"UPDATE document SET ({_COLUMNS}) = ({', '.join('?' * 16)}) WHERE id = ?"
+_INSERT = f"INSERT INTO document({_COLUMNS}, folder, name, chunks) VALUES({'?, ' * 18}0)"
+
+
+def _state(unread: Unread | None) -> str:
+    if unread is None:
+        return "ready"
+    return "needs_action" if unread.code in NEEDS_ACTION_CODES else "failed"
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def _now() -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+
+
+def _batches(chunks: Iterable[ChunkLike], size: int) -> Iterator[list[ChunkLike]]:
+    iterator = iter(chunks)
+    while batch := list(itertools.islice(iterator, size)):
+        yield batch
