@@ -49,6 +49,30 @@ PDF_HEADER_BYTES = 1_024  # bytes within which %PDF must stand
 KIND_ENTRY_BYTES = 256 * KIB  # bytes of a ZIP's content-types entry
 OLE_DIRECTORY_SECTORS = 256  # sectors of an OLE file's directory
 
+# --- reader processes ----------------------------------------------------------------
+READERS_MAX = 4  # processes that parse documents at the same time
+READER_START_S = 60.0  # seconds until a reader process must have said hello
+READER_STALL_S = 20.0  # seconds without a sign of progress
+READER_WALL_S = 25.0  # seconds for one file, of which more are granted by the next two
+READER_WALL_S_PER_MIB = 10.0  # seconds per MiB of file
+READER_WALL_CHARS_PER_S = 10_000  # code points of text found that grant one more second
+READER_CPU_S = 60  # CPU seconds between two frames: holds even while nobody watches
+READER_MEMORY_BYTES = 512 * MIB  # bytes of address space (Linux) or resident memory
+READER_OPEN_FILES = 64  # descriptors of one reader process
+READER_OUTPUT_CHARS = 64_000_000  # code points of one document's chunks ...
+READER_OUTPUT_CHARS_PER_BYTE = 50  # ... and as many more per byte of its file
+READER_NOTICES = 200  # notices of one document; the rest is counted
+READER_BUFFER_CHUNKS = 2_000  # chunks up to which a document is held whole
+READER_BUFFER_BYTES = 8 * MIB  # bytes of frames up to which a document is held whole
+READER_FRAME_BYTES = 4 * MIB  # bytes of one frame
+READER_FRAME_CHUNKS = 64  # chunks of one frame
+READER_FRAME_CHARS = 200_000  # code points after which a frame is sent
+READER_FIELD_CHARS = 1_000  # code points of a title, tag, label, reason or other short field
+READER_TERMS_CHARS = 40_000  # code points of one chunk's terms
+READER_FILES = 5_000  # files after which a reader process is replaced
+READER_RECYCLE_BYTES = 160 * MIB  # resident bytes between two files, above which it is replaced
+READER_QUEUE_BYTES = 1 * MIB  # bytes of a file up to which another may wait behind it
+
 # --- jobs ----------------------------------------------------------------------------
 JOB_HISTORY = 50  # finished job files kept
 JOB_LOG_BYTES = 5 * MIB  # bytes of STATE/logs/sync.log
