@@ -65,15 +65,21 @@ class Stat:
 
 
 @dataclass(frozen=True, slots=True)
-class Document:
-    """A document as one sync found it; `unread` says why it has no chunks."""
+class File:
+    """Which file: raw bytes as the operating system names it, and `path` as people see it."""
 
     folder: bytes
     name: bytes
     path: str
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    """What one reading found out about a file; `unread` says why it has no chunks."""
+
     stat: Stat
-    sha256: bytes | None
     fingerprint: str
+    sha256: bytes | None = None
     type: str = ""
     title: str = ""
     encoding: str | None = None
@@ -112,17 +118,24 @@ class Writer:
         self._begun: float | None = None
         self._pending_chunks = 0
 
-    def replace(self, document: Document, chunks: Iterable[ChunkLike], streaming: bool) -> int:
-        """Write `document` and all its chunks; returns their number.
+    def replace(
+        self,
+        file: File,
+        chunks: Iterable[ChunkLike],
+        describe: Callable[[], Description],
+        streaming: bool = False,
+    ) -> int:
+        """Write a document with all its chunks; returns their number.
 
-        A `streaming` document is committed alone; when its chunks raise, it is rolled back and
-        what was there before stays. Raises what `chunks` raises, sqlite3.Error.
+        `describe` is asked once the chunks are through. A `streaming` document is committed
+        alone; when its chunks or `describe` raise, it is rolled back and what was there before
+        stays. Raises what they raise, and sqlite3.Error.
         """
         if streaming:
             self.commit()
         self._begin()
         try:
-            count = self._replace(document, chunks)
+            count = self._replace(file, chunks, describe)
         except BaseException:
             if streaming:
                 self._roll_back()
@@ -144,7 +157,7 @@ class Writer:
     def remove(self, document_id: int) -> None:
         """Delete a document, its chunks and its postings."""
         self._begin()
-        self._drop_chunks(document_id, "document_id = ?", (document_id,))
+        self._drop_chunks("document_id = ?", (document_id,))
         self._drop_name(document_id)
         self._db.execute("DELETE FROM document WHERE id = ?", (document_id,))
         if self._due():
@@ -176,43 +189,49 @@ class Writer:
         self._begun = None
         self._pending_chunks = 0
 
-    def _replace(self, document: Document, chunks: Iterable[ChunkLike]) -> int:
-        document_id, had_chunks = self._upsert(document)
+    def _replace(
+        self, file: File, chunks: Iterable[ChunkLike], describe: Callable[[], Description]
+    ) -> int:
+        document_id, had_chunks = self._row_of(file)
         if had_chunks:
             self._db.execute(
                 "UPDATE chunk SET ordinal = -1 - ordinal WHERE document_id = ?", (document_id,)
             )
         count = 0
         for batch in _batches(chunks, BATCH):
-            self._write_batch(document_id, document.path, count, batch)
+            self._write_batch(document_id, file.path, count, batch)
             count += len(batch)
         if had_chunks:
-            self._drop_chunks(document_id, "document_id = ? AND ordinal < 0", (document_id,))
+            self._drop_chunks("document_id = ? AND ordinal < 0", (document_id,))
         if bool(count) != bool(had_chunks):
             name = postings.add_name if count else postings.drop_name
-            name(self._db, document_id, document.path, self._analyser)
-        self._db.execute("UPDATE document SET chunks = ? WHERE id = ?", (count, document_id))
+            name(self._db, document_id, file.path, self._analyser)
+        self._describe(document_id, count, describe())
         return count
 
-    def _upsert(self, document: Document) -> tuple[int, int]:
-        """Write the document's row; returns its id and how many chunks it has by now."""
-        unread = document.unread
-        values = (
-            *(document.path, document.type, document.title, *document.stat.columns()),
-            *(document.sha256, document.fingerprint, _state(unread)),
-            *((unread.code, unread.reason, unread.remedy) if unread else (None, None, None)),
-            *(document.encoding, _json(document.notices), _now()),
-        )
+    def _row_of(self, file: File) -> tuple[int, int]:
+        """The document's id and how many chunks it has by now; a new row where there is none."""
         row = self._db.execute(
             "SELECT id, chunks FROM document WHERE folder = ? AND name = ?",
-            (document.folder, document.name),
+            (file.folder, file.name),
         ).fetchone()
         if row:
-            self._db.execute(_UPDATE, (*values, row[0]))
             return row[0], row[1]
-        cursor = self._db.execute(_INSERT, (*values, document.folder, document.name))
+        cursor = self._db.execute(
+            "INSERT INTO document(folder, name, path) VALUES(?, ?, ?)",
+            (file.folder, file.name, file.path),
+        )
         assert cursor.lastrowid is not None
         return cursor.lastrowid, 0
+
+    def _describe(self, document_id: int, chunks: int, found: Description) -> None:
+        unread = found.unread
+        values = (
+            *(found.type, found.title, *found.stat.columns(), found.sha256, found.fingerprint),
+            *(_state(unread), unread and unread.code, unread and unread.reason),
+            *(unread and unread.remedy, found.encoding, _json(found.notices), chunks, _now()),
+        )
+        self._db.execute(_DESCRIBE, (*values, document_id))
 
     def _write_batch(self, document_id: int, path: str, start: int, batch: list[ChunkLike]) -> None:
         next_id = self._next_chunk_id()
@@ -261,7 +280,7 @@ class Writer:
         row = self._db.execute("SELECT seq FROM sqlite_sequence WHERE name='chunk'").fetchone()
         return (row[0] if row else 0) + 1
 
-    def _drop_chunks(self, document_id: int, where: str, parameters: tuple[int, ...]) -> None:
+    def _drop_chunks(self, where: str, parameters: tuple[int, ...]) -> None:
         select = f"SELECT id, text, context, ocr FROM chunk WHERE {where} ORDER BY id LIMIT {BATCH}"
         while rows := self._db.execute(select, parameters).fetchall():
             postings.drop(self._db, self._terms(rows))
@@ -348,12 +367,11 @@ def analyser_must_match(db: sqlite3.Connection, analyser: Analyser) -> None:
         raise CorruptIndex("The index was made by another analyser", REBUILD)
 
 
-_COLUMNS = (
-    "path, type, title, size, mtime_ns, ctime_ns, inode, sha256, fingerprint, state,"
-    " code, reason, remedy, encoding, notices, indexed_at"
+_DESCRIBE = (
+    "UPDATE document SET type=?, title=?, size=?, mtime_ns=?, ctime_ns=?, inode=?, sha256=?,"
+    " fingerprint=?, state=?, code=?, reason=?, remedy=?, encoding=?, notices=?, chunks=?,"
+    " indexed_at=? WHERE id=?"
 )
-_UPDATE = f"UPDATE document SET ({_COLUMNS}) = ({', '.join('?' * 16)}) WHERE id = ?"
-_INSERT = f"INSERT INTO document({_COLUMNS}, folder, name, chunks) VALUES({'?, ' * 18}0)"
 
 
 def _state(unread: Unread | None) -> str:

@@ -24,17 +24,17 @@ VERSION_1 = (
         folder BLOB NOT NULL,        -- raw bytes of the folder's path below the root, '/' between
         name BLOB NOT NULL,          -- raw bytes of the file's name
         path TEXT NOT NULL,          -- what people see: NFC, '/' between
-        type TEXT NOT NULL,          -- format name, '' when it is not known
-        title TEXT NOT NULL,
-        size INTEGER NOT NULL, mtime_ns INTEGER NOT NULL,
-        ctime_ns INTEGER NOT NULL, inode INTEGER NOT NULL,
+        type TEXT NOT NULL DEFAULT '', -- format name, '' when it is not known
+        title TEXT NOT NULL DEFAULT '',
+        size INTEGER NOT NULL DEFAULT 0, mtime_ns INTEGER NOT NULL DEFAULT 0,
+        ctime_ns INTEGER NOT NULL DEFAULT 0, inode INTEGER NOT NULL DEFAULT 0,
         sha256 BLOB,                 -- of the bytes that were read
-        fingerprint TEXT NOT NULL,   -- of the reader and chunker that made the chunks
-        state TEXT NOT NULL,         -- ready, failed, needs_action; degraded, pending: embeddings
+        fingerprint TEXT NOT NULL DEFAULT '', -- of the reader and chunker that made the chunks
+        state TEXT NOT NULL DEFAULT 'pending', -- also degraded, ready, failed, needs_action
         code TEXT, reason TEXT, remedy TEXT,
         encoding TEXT, notices TEXT, -- notices: JSON list of what could not be read inside
-        chunks INTEGER NOT NULL,
-        indexed_at TEXT NOT NULL,
+        chunks INTEGER NOT NULL DEFAULT 0,
+        indexed_at TEXT NOT NULL DEFAULT '',
         UNIQUE(folder, name))""",
     "CREATE INDEX document_state ON document(state) WHERE state <> 'ready'",
     """CREATE TABLE chunk(
