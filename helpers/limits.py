@@ -26,7 +26,7 @@ CHUNK_OVERLAP_SHARE = 0.15  # of the chunk size, at most
 
 # --- extract: archives and markup ----------------------------------------------------
 ZIP_ENTRIES = 10_000  # entries of one container
-ZIP_DIRECTORY_BYTES = 16 * MIB  # bytes of a container's central directory
+ZIP_DIRECTORY_BYTES = 4 * MIB  # bytes of a container's central directory
 ZIP_PART_BYTES = 512 * MIB  # inflated bytes of one part
 ZIP_DOCUMENT_BYTES = 1 * GIB  # inflated bytes of one document, re-read parts counted again
 ZIP_RATIO = 200  # inflated bytes per stored byte, of a part and of a document
@@ -48,6 +48,10 @@ SNIFF_BYTES = 4 * KIB  # bytes of a file's head that decide what it is
 PDF_HEADER_BYTES = 1_024  # bytes within which %PDF must stand
 KIND_ENTRY_BYTES = 256 * KIB  # bytes of a ZIP's content-types entry
 OLE_DIRECTORY_SECTORS = 256  # sectors of an OLE file's directory
+READ_BYTES = 256 * KIB  # bytes read at a time from a text
+ENCODING_EVIDENCE_BYTES = 4 * MIB  # bytes with non-ASCII letters that decide an encoding
+ENCODING_SAMPLE_BYTES = 32 * KIB  # bytes of them that are weighed letter by letter
+PARAGRAPH_CHARS = 32_000  # code points of one block; a longer paragraph is cut at a line end
 
 # --- reader processes ----------------------------------------------------------------
 READERS_MAX = 4  # processes that parse documents at the same time
@@ -82,7 +86,8 @@ JOB_WRITE_SHARE = 0.05  # of the worker's time, what writing its job file may co
 JOB_CANCEL_STAT_S = 0.05  # seconds between two looks at the cancel file
 JOB_START_GRACE_S = 10.0  # seconds a queued job waits for its worker's lock to show
 JOB_START_WAIT_S = 0.8  # seconds a start waits to see its worker take the lock
-LOCK_RETRY_S = 0.3  # seconds an acquirer retries, a probe may hold the lock for a moment
+LOCK_RETRY_S = 0.1  # seconds an acquirer retries, a probe may hold the lock for a moment
+START_LOCK_S = 5.0  # seconds a start waits for another process that is starting one
 
 # --- reports -------------------------------------------------------------------------
 UNREAD_LISTED = 50  # entries of Health.unread

@@ -1,0 +1,363 @@
+"""Which charset a text file is in, and its text as a stream.
+
+Promises: the whole file is searched for its first non-ASCII letters, so a charset that shows
+late is seen; memory stays at a few READ_BYTES whatever the file's size; a few bad bytes never
+turn UTF-8 into something else; bytes that cannot be decoded become U+FFFD and are counted,
+and `TextStream.notices` says so. Line ends come out as "\\n".
+Does not: read a binary file as text (Unread "corrupt"), look at names, or repair words.
+
+How a legacy charset is chosen: the bytes are priced in bits under each candidate, from letter
+frequencies and from what cannot follow what; the cheapest wins. One Korean word of two
+syllables or one Thai word of three letters is usually enough.
+"""
+
+from __future__ import annotations
+
+import codecs
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import BinaryIO
+
+from helpers import limits
+from helpers.errors import Unread
+from helpers.extract.blocks import Context, Location, Notice
+from helpers.extract.letters import HANGUL_BITS, THAI_BITS
+
+CONTROL_SHARE = 0.02  # of a sample: more control bytes than this are no text
+NUL_SHARE = 0.001  # of a sample: a crash may leave a few NULs in a log, a binary has more
+UTF16_SHARE = 0.95  # of decoded letters that must be plausible without a BOM
+DOUBTFUL_BITS = 8.0  # per byte: above this no candidate explains the file
+BAD_BITS = 40  # of a byte sequence the charset does not have
+RARE_HANGUL_BITS = 15  # of a KS X 1001 syllable outside the table
+EXTENDED_HANGUL_BITS = 18  # of a syllable that only CP949 has
+HANJA_BITS = 14
+SYMBOL_BITS = 10
+RARE_THAI_BITS = 16
+MISPLACED_BITS = 8  # of a Thai sign where no Thai sign can stand, of two Western accents in a row
+
+_BOMS = (
+    (b"\xff\xfe\x00\x00", "utf-32-le", "UTF-32LE"),
+    (b"\x00\x00\xfe\xff", "utf-32-be", "UTF-32BE"),
+    (b"\xef\xbb\xbf", "utf-8", "UTF-8"),
+    (b"\xff\xfe", "utf-16-le", "UTF-16LE"),
+    (b"\xfe\xff", "utf-16-be", "UTF-16BE"),
+)
+_CONTROLS = bytes(set(range(32)) - {8, 9, 10, 12, 13, 27}) + b"\x7f"
+_ASCII = bytes(range(128))
+_HANGUL_COST = {ch: bits for bits, letters in HANGUL_BITS.items() for ch in letters}
+_THAI_COST = {ch: bits for bits, letters in THAI_BITS.items() for ch in letters}
+_THAI_MISPLACED = re.compile(
+    # a sign above, below or after that follows no consonant and no other sign,
+    "(?<![\u0e01-\u0e2e\u0e31-\u0e3a\u0e47-\u0e4d])[\u0e30-\u0e3a\u0e47-\u0e4e]"
+    # or a leading vowel that no consonant follows
+    "|[\u0e40-\u0e44](?![\u0e01-\u0e2e])"
+)
+_WESTERN_RUN = re.compile("[\u00c0-\u00ff]{2,}")
+_WESTERN_COMMON = frozenset("éèàùâêîôûçäöüßñáíóúåøæãõÉ“”‘’–—…«»°§£€©®·")
+_SUSPICIOUS_UTF8 = re.compile("[\u0000-\u007f]*(?:[\u0100-\u05ff\u1d00-\u1dff]+[\u0000-\u007f]*)+")
+_WORD_WITH_ASCII = re.compile("[A-Za-z][^\u0000-\u007f]|[^\u0000-\u007f][A-Za-z]")
+_PLAUSIBLE_WIDE = re.compile(
+    "[\t\n\r -~\u00a0-\u024f\u0e01-\u0e5b\u1100-\u11ff\u2010-\u2027\u2030-\u203b\u20a0-\u20bf"
+    "\u2190-\u21ff\u2460-\u27bf\u3000-\u30ff\u3130-\u318f\u3200-\u33ff\u4e00-\u9fff\uac00-\ud7a3"
+    "\uf900-\ufaff\uff01-\uffee\ufeff\U0001f300-\U0001faff\u0370-\u04ff]"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Encoding:
+    """A charset: Python's `codec`, the `label` for people, `skip` bytes of BOM to pass over,
+    and whether the bytes left no doubt.
+    """
+
+    codec: str
+    label: str
+    skip: int = 0
+    sure: bool = True
+
+
+# --- finding out ----------------------------------------------------------------------
+
+
+def detect(file: BinaryIO, heartbeat: Callable[[], None] | None = None) -> Encoding:
+    """The charset of an open text file; leaves the position at the start.
+
+    Raises Unread("corrupt") for binary content.
+    """
+    file.seek(0)
+    start = file.read(limits.READ_BYTES)
+    file.seek(0)
+    for bom, codec, label in _BOMS:
+        if start.startswith(bom):
+            return Encoding(codec, label, len(bom))
+    controls = len(start) - len(start.translate(None, _CONTROLS))
+    if controls:
+        wide = _wide_encoding(start)
+        if wide is not None:
+            return wide
+        if controls > CONTROL_SHARE * len(start) or start.count(0) > NUL_SHARE * len(start):
+            raise binary_content()
+    evidence = _Evidence()
+    for raw in _reads(file, heartbeat):
+        if not raw.isascii() and evidence.add(raw):
+            break
+    file.seek(0)
+    return evidence.verdict()
+
+
+def binary_content() -> Unread:
+    """The error for a file that is named like a text and holds none."""
+    return Unread(
+        "corrupt",
+        "Named like a text file but its content is binary",
+        "Rename the file to what it is, or export it as text.",
+    )
+
+
+class _Evidence:
+    """What the stretches with non-ASCII bytes look like as UTF-8, and a sample of them."""
+
+    def __init__(self) -> None:
+        self.seen = self.good = self.bad = 0
+        self.sample = b""
+        self.pending = b""
+
+    def add(self, raw: bytes) -> bool:
+        """Take one stretch; True when enough has been seen."""
+        self.seen += len(raw)
+        room = limits.ENCODING_SAMPLE_BYTES - len(self.sample)
+        if room > 0:
+            self.sample += _dense_lines(raw, room)
+        decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        decoder.decode(self.pending)
+        text = decoder.decode(raw)
+        self.pending = decoder.getstate()[0]
+        bad = text.count("\ufffd") - raw.count(b"\xef\xbf\xbd")
+        self.bad += bad
+        self.good += len(text) - len(raw) + len(raw.translate(None, _ASCII)) - bad
+        return self.seen >= limits.ENCODING_EVIDENCE_BYTES
+
+    def verdict(self) -> Encoding:
+        if not self.seen:
+            return Encoding("utf-8", "ASCII")
+        self.bad += bool(self.pending)
+        if self.bad == 0 and not _accidental(self.sample):
+            return Encoding("utf-8", "UTF-8")
+        if self.good > 2 * self.bad and self.bad:
+            return Encoding("utf-8", "UTF-8")
+        return _legacy(self.sample)
+
+
+def _dense_lines(raw: bytes, room: int) -> bytes:
+    """Lines of `raw` that hold non-ASCII bytes, at most about `room` bytes of them."""
+    kept: list[bytes] = []
+    for line in raw.splitlines(keepends=True):
+        if not line.isascii():
+            kept.append(line[:room])
+            room -= len(line)
+            if room <= 0:
+                break
+    return b"".join(kept)
+
+
+def _accidental(sample: bytes) -> bool:
+    """True where a few bytes pass as UTF-8 by chance: EUC-KR and TIS-620 have two-letter words
+    that UTF-8 reads as rare Latin letters.
+    """
+    if len(sample.translate(None, _ASCII)) > 64:
+        return False
+    text = sample.decode("utf-8", "replace")
+    if not _SUSPICIOUS_UTF8.fullmatch(text) or _WORD_WITH_ASCII.search(text):
+        return False
+    found = _legacy(sample)
+    return found.sure and found.codec in ("cp949", "cp874")
+
+
+def _legacy(sample: bytes) -> Encoding:
+    """The cheapest of Korean, Thai and Western for a sample that is no UTF-8."""
+    high = max(1, len(sample.translate(None, _ASCII)))
+    costs = {
+        "cp949": _korean_bits(sample),
+        "cp874": _thai_bits(sample),
+        "cp1252": _western_bits(sample),
+    }
+    codec = min(costs, key=lambda name: costs[name])
+    sure = costs[codec] <= DOUBTFUL_BITS * high
+    return Encoding(codec, _label(codec, sample), sure=sure)
+
+
+def _korean_bits(sample: bytes) -> int:
+    bits = 0
+    for ch, count in Counter(sample.decode("cp949", "replace")).items():
+        if ch < "\x80":
+            continue
+        if ch in _HANGUL_COST:
+            price = _HANGUL_COST[ch]
+        elif ch == "\ufffd":
+            price = BAD_BITS
+        elif "\uac00" <= ch <= "\ud7a3":
+            extended = min(ch.encode("cp949")) < 0xA1
+            price = EXTENDED_HANGUL_BITS if extended else RARE_HANGUL_BITS
+        else:
+            price = HANJA_BITS if ch >= "\u3400" else SYMBOL_BITS
+        bits += price * count
+    return bits
+
+
+def _thai_bits(sample: bytes) -> int:
+    text = sample.decode("cp874", "replace")
+    bits = MISPLACED_BITS * sum(1 for _ in _THAI_MISPLACED.finditer(text))
+    for ch, count in Counter(text).items():
+        if ch in _THAI_COST:
+            bits += _THAI_COST[ch] * count
+        elif ch == "\ufffd":
+            bits += BAD_BITS * count
+        elif ch >= "\x80":
+            bits += count * (RARE_THAI_BITS if ch < "\u2000" else SYMBOL_BITS)
+    return bits
+
+
+def _western_bits(sample: bytes) -> int:
+    text = sample.decode("cp1252", "replace")
+    together = sum(len(run.group()) for run in _WESTERN_RUN.finditer(text))
+    bits = MISPLACED_BITS * together
+    for ch, count in Counter(text).items():
+        if ch < "\x80":
+            continue
+        price = 6 if ch in _WESTERN_COMMON else BAD_BITS if ch == "\ufffd" else SYMBOL_BITS
+        bits += price * count
+    return bits
+
+
+def _label(codec: str, sample: bytes) -> str:
+    if codec == "cp949":
+        text = sample.decode("cp949", "replace")
+        extended = any(ch >= "\uac00" and _is_extended(ch) for ch in set(text))
+        return "CP949" if extended else "EUC-KR"
+    controls = any(0x80 <= byte < 0xA0 for byte in set(sample))
+    if codec == "cp874":
+        return "CP874" if controls or 0xA0 in sample else "TIS-620"
+    return "Windows-1252" if controls else "ISO-8859-1"
+
+
+def _is_extended(ch: str) -> bool:
+    raw = ch.encode("cp949", "ignore")
+    return len(raw) == 2 and min(raw) < 0xA1
+
+
+def _wide_encoding(start: bytes) -> Encoding | None:
+    """UTF-16 without a BOM, told by which of its two readings looks like text."""
+    even = start[: limits.ENCODING_SAMPLE_BYTES & ~1]
+    even = even[: len(even) & ~1]
+    best, best_share = "", UTF16_SHARE
+    for codec in ("utf-16-le", "utf-16-be"):
+        text = even.decode(codec, "replace")
+        share = len(_PLAUSIBLE_WIDE.findall(text)) / max(1, len(text))
+        spaces = text.count(" ") + text.count("\n") + text.count("\r") + 1
+        foreign = text.count("\u2000") + text.count("\u0a00") + text.count("\u0d00")
+        if share > best_share and spaces > foreign:
+            best, best_share = codec, share
+    if not best:
+        return None
+    return Encoding(best, best.upper().replace("UTF-16-", "UTF-16"))
+
+
+# --- reading ----------------------------------------------------------------------------
+
+
+def _reads(file: BinaryIO, heartbeat: Callable[[], None] | None) -> Iterator[bytes]:
+    while True:
+        raw = file.read(limits.READ_BYTES)
+        if not raw:
+            return
+        yield raw
+        if heartbeat is not None:
+            heartbeat()
+
+
+class TextStream:
+    """A text file as pieces of str with "\\n" line ends; iterate once.
+
+    After the iteration `replaced` holds the number of undecodable sequences, and `notices`
+    says what a person should know. NULs come out as spaces, one for one.
+    """
+
+    def __init__(self, file: BinaryIO, ctx: Context, encoding: Encoding | None = None) -> None:
+        self.encoding = encoding or detect(file, ctx.heartbeat)
+        self.replaced = 0
+        self.first_bad_line: int | None = None
+        self._file = file
+        self._heartbeat = ctx.heartbeat
+        self._line = 1
+
+    def __iter__(self) -> Iterator[str]:
+        carry = ""
+        for piece in self._decoded():
+            text = carry + piece if carry else piece
+            carry = ""
+            if "\r" in text:
+                if text.endswith("\r"):
+                    text, carry = text[:-1], "\r"
+                text = text.replace("\r\n", "\n").replace("\r", "\n")
+            if "\0" in text:
+                text = text.replace("\0", " ")
+            if text:
+                yield text
+        if carry:
+            yield "\n"
+
+    def notices(self) -> Iterator[Notice]:
+        """What went wrong while decoding; complete once the iteration has ended."""
+        label = self.encoding.label
+        if not self.encoding.sure:
+            yield Notice(
+                "encoding_uncertain",
+                f"The charset could not be told with certainty; read as {label}",
+            )
+        if self.replaced:
+            number = self.first_bad_line or 1
+            many = "place was" if self.replaced == 1 else "places were"
+            yield Notice(
+                "encoding_errors",
+                f"{self.replaced:,} {many} not valid {label} and replaced by U+FFFD, "
+                f"the first in line {number:,}",
+                Location("line", f"line {number}", number),
+            )
+
+    def _decoded(self) -> Iterator[str]:
+        self._file.seek(self.encoding.skip)
+        make = codecs.getincrementaldecoder(self.encoding.codec)
+        decoder = make("strict")
+        for raw in _reads(self._file, self._heartbeat):
+            state = decoder.getstate()
+            try:
+                text = decoder.decode(raw)
+            except UnicodeDecodeError:
+                lenient = make("replace")
+                lenient.setstate(state)
+                text = lenient.decode(raw)
+                decoder.setstate(lenient.getstate())
+                self._note(text, raw)
+            if self.first_bad_line is None:
+                self._line += text.count("\n")
+            yield text
+        rest = decoder.getstate()[0]
+        if rest:
+            text = "\ufffd"
+            self._note(text, b"")
+            yield text
+
+    def _note(self, text: str, raw: bytes) -> None:
+        own = raw.count("\ufffd".encode(self.encoding.codec, "ignore") or b"\0\0\0\0")
+        self.replaced += max(1, text.count("\ufffd") - own)
+        if self.first_bad_line is None:
+            self.first_bad_line = self._line + text.count("\n", 0, text.index("\ufffd"))
+
+
+def read_start(file: BinaryIO, encoding: Encoding, count: int = limits.SNIFF_BYTES) -> str:
+    """The first bytes of a text, decoded leniently; the position is left at the start."""
+    file.seek(encoding.skip)
+    raw = file.read(count)
+    file.seek(0)
+    return raw.decode(encoding.codec, "replace").replace("\r\n", "\n").replace("\r", "\n")
