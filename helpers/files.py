@@ -158,7 +158,7 @@ class FileLock:
 def is_locked(path: Path) -> bool:
     """Whether another open file description holds the lock on `path`."""
     try:
-        descriptor = os.open(path, os.O_RDWR | _CLOEXEC)
+        descriptor = os.open(path, os.O_RDONLY | _CLOEXEC)
     except FileNotFoundError:
         return False
     except OSError as error:

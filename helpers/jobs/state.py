@@ -109,11 +109,17 @@ class JobState:
 
     def as_dict(self) -> dict[str, Any]:
         """Everything, as it is kept in the job file."""
-        return asdict(self)
+        value = {name: getattr(self, name) for name in self.__slots__}
+        value["failures"] = [
+            {"path": f.path, "code": f.code, "reason": f.reason, "remedy": f.remedy}
+            for f in self.failures
+        ]
+        value["request"] = asdict(self.request)
+        return value
 
     def public(self) -> dict[str, Any]:
         """The fields of CONTRACT.md, as doors show them."""
-        value = asdict(self)
+        value = self.as_dict()
         for name in ("request", "worker", "created_at"):
             del value[name]
         return value
