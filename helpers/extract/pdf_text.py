@@ -1,0 +1,123 @@
+"""The text layer of a page: repair what can be proven, refuse what is no text.
+
+Promises: pure functions of strings; a repair changes spaces, mark order and private-use
+letters only where the writing system (or the word list) leaves one reading; the verdict on a
+page is about that page alone.
+Does not: read PDF files, recognise images, or guess at letters that are gone.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import Counter
+from dataclasses import dataclass
+
+JUNK_SHARE = 0.25  # of a page's signs: above it the text layer is unusable
+DAMAGE_SHARE = 0.02  # of a page's signs: above it a notice says that letters are missing
+SOUP_SCRIPTS = 4  # rare scripts on one page that cannot all be meant
+SAMPLE_CHARS = 20_000  # code points of a page that are judged
+
+# Private-use letters of Thai fonts made for Windows 9x: shifted forms of the real marks.
+_PRIVATE_MARKS = {
+    0xF700: 0x0E10,
+    **{0xF701 + n: 0x0E34 + n for n in range(4)},
+    **{0xF705 + n: 0x0E48 + n for n in range(5)},
+    **{0xF70A + n: 0x0E48 + n for n in range(5)},
+    0xF70F: 0x0E0D,
+    0xF710: 0x0E31,
+    0xF711: 0x0E4D,
+    0xF712: 0x0E47,
+    **{0xF713 + n: 0x0E48 + n for n in range(5)},
+    **{0xF718 + n: 0x0E38 + n for n in range(3)},
+}
+# Symbol fonts keep their letters at U+F000 + code; these are the ones worth a plain sign.
+_SYMBOLS = {0xF0B7: 0x2022, 0xF0A7: 0x25AA, 0xF0D8: 0x27A2, 0xF0FC: 0x2713, 0xF02D: 0x2212}
+_SYMBOLS |= {0xF02B: 0x2B, 0xF03D: 0x3D, 0xF0B1: 0xB1, 0xF0B4: 0xD7, 0xF0B0: 0xB0, 0xF020: 0x20}
+_DROPPED = dict.fromkeys([0x00AD, 0x200B, 0xFEFF, 0x2060])
+_TABLE = {**_PRIVATE_MARKS, **_SYMBOLS, **_DROPPED, 0x00A0: 0x20, 0x2028: 0x0A, 0x2029: 0x0A}
+
+_ABOVE_BELOW = "\u0e31\u0e34-\u0e3a\u0e47-\u0e4e"
+_DEPENDENT = "\u0e30-\u0e3a\u0e45\u0e47-\u0e4e"
+_TONES = "\u0e48-\u0e4c"
+_GAP = "[ \t\u00a0]"
+_THAI = re.compile("[\u0e01-\u0e5b\uf700-\uf71a]")
+_SPACE_BEFORE_MARK = re.compile(f"(?<=[\u0e01-\u0e4e]){_GAP}+(?=[{_DEPENDENT}])")
+_SPACE_AFTER_LEADING = re.compile(f"(?<=[\u0e40-\u0e44]){_GAP}+(?=[\u0e01-\u0e2e])")
+_SPLIT_AM = re.compile(f"([{_TONES}]?)\u0e4d([{_TONES}]?)\u0e32")
+_TONE_AFTER_AM = re.compile(f"\u0e33([{_TONES}])")
+_TONE_BEFORE_VOWEL = re.compile(f"([{_TONES}])([\u0e31\u0e34-\u0e3a])")
+_DOUBLED = re.compile(f"([{_ABOVE_BELOW}])\\1+")
+_DOUBLED_E = re.compile("\u0e40\u0e40")
+_GLYPH_CODE = re.compile(r"\(cid:\d+\)|/(?:g|G|cid|C|glyph|uni|index)\d{1,5}\b|/\.notdef")
+_CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]+")
+# Scripts that a page of this product's readers may well be written in.
+_KNOWN_SCRIPTS = frozenset(
+    "LATIN THAI HANGUL CJK HIRAGANA KATAKANA KATAKANA-HIRAGANA GREEK CYRILLIC HEBREW ARABIC "
+    "LAO KHMER MYANMAR DEVANAGARI FULLWIDTH HALFWIDTH MODIFIER COMBINING IDEOGRAPHIC".split()  # noqa: SIM905
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Whether a page's text may be indexed; `reason` says what is wrong with it, if anything."""
+
+    usable: bool
+    reason: str = ""
+
+
+def repair(text: str) -> str:
+    """`text` with private-use letters mapped, Thai marks ordered and gaps inside words closed."""
+    text = text.translate(_TABLE)
+    return repair_thai(text) if _THAI.search(text) else text
+
+
+def repair_thai(text: str) -> str:
+    """Thai as it is meant to be stored: no space before a mark, tone before SARA AM."""
+    text = _SPACE_BEFORE_MARK.sub("", text)
+    text = _SPACE_AFTER_LEADING.sub("", text)
+    text = _DOUBLED_E.sub("\u0e41", text)
+    text = _SPLIT_AM.sub("\\1\\2\u0e33", text)
+    text = _TONE_AFTER_AM.sub("\\1\u0e33", text)
+    text = _TONE_BEFORE_VOWEL.sub(r"\2\1", text)
+    return _DOUBLED.sub(r"\1", text)
+
+
+def without_control(text: str) -> str:
+    """`text` without signs that no reader can see."""
+    return _CONTROL.sub("", text)
+
+
+def judge(text: str, unmapped: int = 0) -> Verdict:
+    """A verdict on one page's text, of which `unmapped` glyphs could not be read at all."""
+    sample = text[:SAMPLE_CHARS]
+    signs = Counter(sign for sign in sample if not sign.isspace())
+    total = sum(signs.values()) + unmapped
+    if not total:
+        return Verdict(False, "no text")
+    codes = sum(len(code) for code in _GLYPH_CODE.findall(sample))
+    junk = codes + unmapped + sum(n for sign, n in signs.items() if _is_junk(sign))
+    if junk > total * JUNK_SHARE:
+        return Verdict(False, f"{junk:,} of {total:,} signs have no known letter")
+    soup = _rare_scripts(signs)
+    if len(soup) >= SOUP_SCRIPTS:
+        return Verdict(False, f"letters of {len(soup)} unrelated scripts stand side by side")
+    if junk > total * DAMAGE_SHARE:
+        return Verdict(True, f"{junk:,} of {total:,} signs have no known letter")
+    return Verdict(True)
+
+
+def _is_junk(sign: str) -> bool:
+    if sign < "\x7f":
+        return sign < " "
+    return sign == "\ufffd" or unicodedata.category(sign) in ("Cc", "Co", "Cn", "Cs")
+
+
+def _rare_scripts(signs: Counter[str]) -> set[str]:
+    found: set[str] = set()
+    for sign in signs:
+        if sign > "\u0250" and sign.isalpha():
+            script = unicodedata.name(sign, "UNNAMED").split(" ", 1)[0]
+            if script not in _KNOWN_SCRIPTS:
+                found.add(script)
+    return found
