@@ -1,0 +1,286 @@
+"""WordprocessingML as a stream: elements in, paragraphs and table rows out.
+
+Promises: constant memory whatever the part's size (a paragraph or cell without end is cut);
+what is deleted, moved away or a field's code is left out.
+Does not: open parts or resolve relationships; an include names the relationship's id.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from helpers.extract.blocks import CELL_SEPARATOR, Location
+from helpers.extract.docx_styles import VALUE, Styles
+from helpers.extract.markup import Attributes, OnEnd, OnStart, Scanner, first, names, table, whole
+from helpers.extract.opc import NAMESPACES
+from helpers.limits import OFFICE_BLOCK_CHARS
+
+_HELD_CHARS = 16 * OFFICE_BLOCK_CHARS  # code points of one table row held before it is cut
+
+_TYPE = names("w:type", NAMESPACES)
+_AUTHOR = names("w:author", NAMESPACES)
+_SYMBOL = names("w:char", NAMESPACES)
+_RELATION = names("r:id", NAMESPACES)
+_DIAGRAM = names("r:dm", NAMESPACES)
+_MATH_VALUE = names("m:val", NAMESPACES)
+_SEPARATORS = ("separator", "continuationSeparator", "continuationNotice")
+
+# Check boxes, ticks and arrows of the Wingdings font, as forms use them.
+_WINGDINGS = {
+    0xF0FE: "☑", 0xF0A8: "☐", 0xF06F: "☐", 0xF0FC: "✓", 0xF0FB: "✗", 0xF0FD: "☒",
+    0xF0E0: "→", 0xF0DF: "←", 0xF0B7: "•", 0xF0A7: "▪", 0xF06E: "■", 0xF06C: "●",
+}  # fmt: skip
+
+
+@dataclass(slots=True)
+class Found:
+    """One paragraph, heading or row; or, with `include`, a place where the part that the
+    relationship `text` names is to be read ("drawing" or "import").
+    """
+
+    text: str
+    kind: str = "paragraph"
+    level: int = 0
+    location: Location | None = None
+    title: bool = False
+    include: str = ""
+
+
+@dataclass(slots=True)
+class _Paragraph:
+    parts: list[str] = field(default_factory=list)
+    style: str = ""
+    outline: int | None = None
+    after: list[Found] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class _Table:
+    rows: int = 0
+    header: bool = False
+    deleted: bool = False
+    in_properties: bool = False
+    cells: list[list[Found]] = field(default_factory=list)
+
+
+class WordScanner:
+    """One part of WordprocessingML. Feed `scanner`, then `relieve` and `drain` after each piece.
+
+    `note` is the word for what stands in this part ("footnote", "comment", "header"), empty
+    for the body, whose locations the caller gives.
+    """
+
+    def __init__(self, part: str, styles: Styles, note: str = "") -> None:
+        self._styles = styles
+        self._note = note
+        self._notes = 0
+        self._place = Location("part", note) if note else None
+        self._found: list[Found] = []
+        self._sinks: list[list[Found]] = [self._found]
+        self._paragraphs: list[_Paragraph] = []
+        self._tables: list[_Table] = []
+        self._branches: list[int] = []
+        self._texts = 0
+        self.scanner = Scanner(
+            part, table(self._starts(), NAMESPACES), table(self._ends(), NAMESPACES)
+        )
+
+    def drain(self) -> Iterator[Found]:
+        """What is complete so far, in order."""
+        yield from self._found
+        self._found.clear()
+
+    def relieve(self) -> None:
+        """Cut a paragraph or a table row that grew past its cap, so that memory stays flat."""
+        for paragraph in self._paragraphs:
+            if sum(map(len, paragraph.parts)) > OFFICE_BLOCK_CHARS:
+                self._put(self._found, "".join(paragraph.parts), "paragraph")
+                paragraph.parts.clear()
+        held = self._sinks[1:] + [cell for table in self._tables for cell in table.cells]
+        held += [paragraph.after for paragraph in self._paragraphs]
+        if sum(len(found.text) + 100 for sink in held for found in sink) > _HELD_CHARS:
+            for sink in held:
+                self._found.extend(sink)
+                sink.clear()
+
+    # --- what elements do ---------------------------------------------------------------
+
+    def _starts(self) -> dict[str, OnStart]:
+        literal = self._literal
+        return {
+            "w:p": lambda _: self._paragraphs.append(_Paragraph()),
+            "w:t m:t a:t": self._text,
+            "w:tab w:ptab": literal("\t"),
+            "w:br w:cr": literal("\n"),
+            "w:noBreakHyphen": literal("\u2011"),
+            "w:sym": self._symbol,
+            "w:pStyle": self._style,
+            "w:outlineLvl": self._outline,
+            "w:tbl": lambda _: self._tables.append(_Table()),
+            "w:tr": self._row,
+            "w:trPr": lambda _: self._row_properties(True),
+            "w:tblHeader": self._header_row,
+            "w:tc": lambda _: self._sinks.append([]),
+            "w:txbxContent": self._box,
+            "w:del": self._deleted,
+            "w:tabs w:moveFrom w:pPrChange w:rPrChange w:sectPrChange w:rt": self._skip,
+            "mc:AlternateContent": lambda _: self._branches.append(self._texts),
+            "mc:Choice mc:Fallback": self._branch,
+            "w:footnote w:endnote w:comment": self._note_start,
+            "w:altChunk": lambda attributes: self._include("import", first(attributes, _RELATION)),
+            "c:chart": lambda attributes: self._include("drawing", first(attributes, _RELATION)),
+            "dgm:relIds": lambda attributes: self._include("drawing", first(attributes, _DIAGRAM)),
+            "m:chr": lambda attributes: self._write(first(attributes, _MATH_VALUE)),
+            "m:sub": literal("_("),
+            "m:sup": literal("^("),
+            "m:num m:den": literal("("),
+            "m:rad": literal("√"),
+        }
+
+    def _ends(self) -> dict[str, OnEnd]:
+        return {
+            "w:p": self._paragraph_end,
+            "w:t m:t a:t": lambda: self.scanner.collect(None),
+            "w:tbl": lambda: self._tables and self._tables.pop(),
+            "w:tr": self._row_end,
+            "w:trPr": lambda: self._row_properties(False),
+            "w:tc": self._cell_end,
+            "w:txbxContent": lambda: len(self._sinks) > 1 and self._sinks.pop(),
+            "mc:AlternateContent": lambda: self._branches and self._branches.pop(),
+            "m:sub m:sup m:den": lambda: self._write(")"),
+            "m:num": lambda: self._write(")/"),
+        }
+
+    def _skip(self, attributes: Attributes) -> None:
+        self.scanner.skip()
+
+    # --- text -----------------------------------------------------------------------------
+
+    def _text(self, attributes: Attributes) -> None:
+        if self._paragraphs:
+            self._texts += 1
+            self.scanner.collect(self._paragraphs[-1].parts.append)
+
+    def _write(self, text: str) -> None:
+        if self._paragraphs:
+            self._paragraphs[-1].parts.append(text)
+
+    def _literal(self, text: str) -> OnStart:
+        return lambda _: self._write(text)
+
+    def _symbol(self, attributes: Attributes) -> None:
+        code = first(attributes, _SYMBOL)
+        try:
+            point = int(code[:8], 16)
+        except ValueError:
+            return
+        if 0xE000 <= point <= 0xF8FF:
+            self._write(_WINGDINGS.get(point, ""))
+        elif 32 <= point < 0xD800 or 0xF900 <= point <= 0x10FFFF:
+            self._write(chr(point))
+
+    # --- paragraphs -------------------------------------------------------------------------
+
+    def _style(self, attributes: Attributes) -> None:
+        if self._paragraphs:
+            self._paragraphs[-1].style = first(attributes, VALUE)
+
+    def _outline(self, attributes: Attributes) -> None:
+        if self._paragraphs:
+            self._paragraphs[-1].outline = whole(first(attributes, VALUE), 9)
+
+    def _paragraph_end(self) -> None:
+        if not self._paragraphs:
+            return
+        paragraph = self._paragraphs.pop()
+        sink = self._sinks[-1]
+        level = self._styles.level(paragraph.style, paragraph.outline)
+        text = "".join(paragraph.parts)
+        title = paragraph.style in self._styles.titles
+        self._put(sink, text, "heading" if level else "paragraph", level, title)
+        sink.extend(paragraph.after)
+
+    def _put(
+        self, sink: list[Found], text: str, kind: str, level: int = 0, title: bool = False
+    ) -> None:
+        text = text.strip()
+        if text:
+            sink.append(Found(text, kind, level, self._place, title))
+
+    def _box(self, attributes: Attributes) -> None:
+        """A text box stands after the paragraph that anchors it."""
+        self._sinks.append(self._paragraphs[-1].after if self._paragraphs else self._sinks[-1])
+
+    def _include(self, kind: str, relation: str) -> None:
+        sink = self._paragraphs[-1].after if self._paragraphs else self._sinks[-1]
+        sink.append(Found(relation, location=self._place, include=kind))
+
+    def _branch(self, attributes: Attributes) -> None:
+        """Of alternative contents the first that has text is read."""
+        if self._branches and self._texts > self._branches[-1]:
+            self.scanner.skip()
+
+    def _note_start(self, attributes: Attributes) -> None:
+        if first(attributes, _TYPE) in _SEPARATORS:
+            self.scanner.skip()
+            return
+        self._notes += 1
+        author = first(attributes, _AUTHOR).strip()[:80]
+        label = f"{self._note} {self._notes}" + (f" by {author}" if author else "")
+        self._place = Location("part", label, self._notes)
+
+    # --- tables -------------------------------------------------------------------------------
+
+    def _row(self, attributes: Attributes) -> None:
+        if self._tables:
+            row = self._tables[-1]
+            row.header, row.deleted, row.cells = row.rows == 0, False, []
+
+    def _row_properties(self, inside: bool) -> None:
+        if self._tables:
+            self._tables[-1].in_properties = inside
+
+    def _header_row(self, attributes: Attributes) -> None:
+        if self._tables and first(attributes, VALUE) not in ("0", "false", "off"):
+            self._tables[-1].header = True
+
+    def _deleted(self, attributes: Attributes) -> None:
+        if self._tables and self._tables[-1].in_properties:
+            self._tables[-1].deleted = True
+        self.scanner.skip()
+
+    def _cell_end(self) -> None:
+        if len(self._sinks) > 1:
+            cell = self._sinks.pop()
+            if self._tables:
+                self._tables[-1].cells.append(cell)
+            else:
+                self._sinks[-1].extend(cell)
+
+    def _row_end(self) -> None:
+        if not self._tables or self._tables[-1].deleted:
+            return
+        row = self._tables[-1]
+        sink = self._sinks[-1]
+        filled = [cell for cell in row.cells if cell]
+        if len(row.cells) == 1 or (len(filled) == 1 and len(filled[0]) > 3):
+            for cell in filled:  # a frame around text, not a row of data
+                sink.extend(cell)
+        elif filled:
+            texts = [_cell_text(cell) for cell in filled]
+            kind = "table_header" if row.header else "table_row"
+            self._put(sink, CELL_SEPARATOR.join(filter(None, texts)), kind)
+            for cell in filled:
+                sink.extend(found for found in cell if not _belongs_in_cell(found))
+            row.rows += 1
+        row.cells = []
+
+
+def _cell_text(cell: list[Found]) -> str:
+    return " ".join(" ".join(found.text.split()) for found in cell if _belongs_in_cell(found))
+
+
+def _belongs_in_cell(found: Found) -> bool:
+    """Rows of a nested table and includes stand after the row that holds them."""
+    return not found.include and not found.kind.startswith("table")

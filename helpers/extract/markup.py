@@ -1,0 +1,193 @@
+"""Streaming XML with guards: names dispatch to actions, results are pulled piece by piece.
+
+The threat: entities that expand a thousandfold or open files, tags nested 80,000 deep, one
+attribute of half a gigabyte, a million different names. Promises: a DOCTYPE is refused at its
+start, in any encoding, so no entity is ever declared; depth, token size and distinct names are
+capped; no tree is built, so 70 MB of XML pass through a few megabytes of memory.
+Does not: collect text by itself, or know any document format.
+
+A reader pushes what it finds into a list from its actions and pulls after each piece:
+
+    for _ in scanner.scan(archive.pieces(name)):
+        yield from drain(found)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import NoReturn
+from xml.parsers import expat
+
+from helpers.errors import Unread, limit_reached
+from helpers.limits import MARKUP_DEPTH, MARKUP_NAMES, MARKUP_TOKEN_BYTES
+
+RESAVE = "Open it in the program that made it and save it again, or replace it by a good copy."
+TEXT_BUFFER_BYTES = 65_536  # bytes of character data handed over at once
+
+Attributes = Mapping[str, str]
+OnStart = Callable[[Attributes], object]
+OnEnd = Callable[[], object]
+Namespaces = Mapping[str, Sequence[str]]
+
+
+def names(qualified: str, namespaces: Namespaces) -> tuple[str, ...]:
+    """The names as expat reports them: `w:p` gives ("URI p", …), one per URI of the prefix."""
+    prefix, _, local = qualified.rpartition(":")
+    return tuple(f"{uri} {local}" for uri in namespaces[prefix]) if prefix else (local,)
+
+
+def table(actions: Mapping[str, Callable], namespaces: Namespaces) -> dict[str, Callable]:
+    """{"w:p w:tr": action} → {"URI p": action, "URI tr": action, …} for Scanner."""
+    return {
+        name: action
+        for words, action in actions.items()
+        for word in words.split()
+        for name in names(word, namespaces)
+    }
+
+
+def first(attributes: Attributes, wanted: Iterable[str]) -> str:
+    """The value of the first of the `wanted` names that is there, else an empty string."""
+    for name in wanted:
+        value = attributes.get(name)
+        if value is not None:
+            return value
+    return ""
+
+
+def whole(text: str | None, default: int = 0) -> int:
+    """A decimal number of up to 18 digits in an attribute, else `default`."""
+    text = (text or "").strip()
+    digits = text[1:] if text[:1] == "-" else text
+    return int(text) if len(digits) <= 18 and digits.isascii() and digits.isdigit() else default
+
+
+class Scanner:
+    """One pass over one XML part.
+
+    `starts` and `ends` map names (as `table` makes them) to actions. `collect` sends
+    character data somewhere; `skip`, called in a start action, passes over that element.
+    """
+
+    def __init__(
+        self, part: str, starts: Mapping[str, OnStart], ends: Mapping[str, OnEnd] | None = None
+    ) -> None:
+        self._part = part
+        self._names: dict[str, str] = {}
+        self._parser = parser = expat.ParserCreate(None, " ", self._names)
+        parser.buffer_text = True
+        parser.buffer_size = TEXT_BUFFER_BYTES
+        parser.StartDoctypeDeclHandler = self._refuse_doctype
+        parser.XmlDeclHandler = self._check_encoding
+        self._start, self._end = _tracking(part, starts, ends or {})
+        parser.StartElementHandler = self._start
+        parser.EndElementHandler = self._end
+
+    def collect(self, sink: Callable[[str], object] | None) -> None:
+        """Character data goes to `sink` from here on; None lets it pass."""
+        self._parser.CharacterDataHandler = sink
+
+    def skip(self) -> None:
+        """Pass over everything inside the element whose start action is running."""
+        parser, part, level = self._parser, self._part, 1
+        sink = parser.CharacterDataHandler
+
+        def start(name: str, attributes: Attributes) -> None:
+            nonlocal level
+            level += 1
+            if level > MARKUP_DEPTH:
+                raise _too_deep(part, level)
+
+        def end(name: str) -> None:
+            nonlocal level
+            level -= 1
+            if not level:
+                parser.StartElementHandler = self._start
+                parser.EndElementHandler = self._end
+                parser.CharacterDataHandler = sink
+                self._end(name)
+
+        parser.StartElementHandler = start
+        parser.EndElementHandler = end
+        parser.CharacterDataHandler = None
+
+    def scan(self, pieces: Iterable[bytes]) -> Iterator[None]:
+        """Feed the pieces; yields after each of them, and once more at the end.
+
+        Raises Unread: corrupt (not well-formed, DOCTYPE), limit_reached.
+        """
+        fed = 0
+        for piece in pieces:
+            self._feed(piece, False)
+            fed += len(piece)
+            pending = fed - max(0, self._parser.CurrentByteIndex)
+            if pending > MARKUP_TOKEN_BYTES:
+                what, unit = f"one tag of {self._part}", "bytes"
+                raise limit_reached(what, pending, MARKUP_TOKEN_BYTES, unit, RESAVE)
+            if len(self._names) > MARKUP_NAMES:
+                what, unit = f"distinct names of {self._part}", "names"
+                raise limit_reached(what, len(self._names), MARKUP_NAMES, unit, RESAVE)
+            yield
+        self._feed(b"", True)
+        yield
+
+    def run(self, pieces: Iterable[bytes]) -> None:
+        """Scan to the end, for parts whose findings are small."""
+        for _ in self.scan(pieces):
+            pass
+
+    def _feed(self, piece: bytes, final: bool) -> None:
+        try:
+            self._parser.Parse(piece, final)
+        except expat.ExpatError as error:
+            raise Unread(
+                "corrupt", f"part {self._part} is not well-formed XML ({error})", RESAVE
+            ) from error
+
+    def _refuse_doctype(self, *declaration: object) -> NoReturn:
+        raise Unread(
+            "corrupt", f"part {self._part} declares a DOCTYPE, which is never followed", RESAVE
+        )
+
+    def _check_encoding(self, version: str, encoding: str | None, standalone: int) -> None:
+        """Expat knows UTF-8, UTF-16 and Latin-1; of Python's codecs only 8-bit ones fit it."""
+        if encoding is None or encoding.casefold() in ("utf-8", "utf-16", "us-ascii"):
+            return
+        try:
+            letters = len(bytes(range(256)).decode(encoding, "replace"))
+        except (LookupError, ValueError):
+            letters = 0
+        if letters != 256:
+            raise Unread(
+                "corrupt", f"part {self._part} is in the unknown encoding {encoding[:40]}", RESAVE
+            )
+
+
+def _tracking(
+    part: str, starts: Mapping[str, OnStart], ends: Mapping[str, OnEnd]
+) -> tuple[Callable[[str, Attributes], None], Callable[[str], None]]:
+    """The two handlers of every element, as closures: this is the hot path."""
+    depth = 0
+    start_action, end_action, most = starts.get, ends.get, MARKUP_DEPTH
+
+    def start(name: str, attributes: Attributes) -> None:
+        nonlocal depth
+        depth += 1
+        if depth > most:
+            raise _too_deep(part, depth)
+        action = start_action(name)
+        if action is not None:
+            action(attributes)
+
+    def end(name: str) -> None:
+        nonlocal depth
+        depth -= 1
+        action = end_action(name)
+        if action is not None:
+            action()
+
+    return start, end
+
+
+def _too_deep(part: str, depth: int) -> Unread:
+    return limit_reached(f"nesting in {part}", depth, MARKUP_DEPTH, "elements", RESAVE)
