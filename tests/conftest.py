@@ -3,12 +3,30 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 SHARED = Path(os.environ.get("RAGDOC_SHARED_DATA") or REPOSITORY.parent / "shared" / "data")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--points", default="sample", help="points of tests/trust: sample, N or all")
+
+
+@pytest.fixture(scope="session")
+def points(request: pytest.FixtureRequest) -> Callable[[int, int], int]:
+    """How many points to take: `points(sample, everything)` as --points says."""
+    asked = request.config.getoption("--points")
+
+    def take(sample: int, everything: int) -> int:
+        if asked in ("sample", "all"):
+            return sample if asked == "sample" else everything
+        return min(int(asked), everything)
+
+    return take
 
 
 @pytest.fixture(scope="session")
