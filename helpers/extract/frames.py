@@ -108,6 +108,15 @@ def pack(number: int, payload: dict[str, Any] | None = None) -> bytes:
     return HEADER.pack(len(body), number) + body
 
 
+def repaired(text: str) -> str:
+    """`text` with every lone surrogate replaced by U+FFFD, so that it can be encoded."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return _LONE.sub("\ufffd", text)
+    return text
+
+
 class FrameReader:
     """Cuts what arrives into frames. Holds at most one frame and one read more."""
 
