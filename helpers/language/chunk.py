@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from helpers.language import sentences
+from helpers.language import sentences, thai
 from helpers.limits import (
     CHUNK_CHARS,
     CHUNK_CHARS_RANGE,
@@ -74,7 +74,8 @@ class ChunkPolicy:
     @property
     def fingerprint(self) -> str:
         """Changes whenever the same blocks could give other chunks."""
-        return f"chunk{CHUNKER_VERSION}:{self.chars}:{self.overlap}"
+        words = thai.chunk_fingerprint()
+        return f"chunk {CHUNKER_VERSION}, {self.chars}/{self.overlap}, {words}"
 
     @property
     def repeat(self) -> int:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 BRACKET_SPAN = 240  # code points: a longer parenthesis or quotation may be cut
 FULL_SHARE = 0.55  # of the window: a cut before this point makes too short a piece
@@ -193,7 +193,9 @@ def _thai_word_end(text: str, start: int, stop: int) -> int:
     begin = stop
     while begin > start and is_thai(text[begin - 1]):
         begin -= 1
-    words = _thai_words()(text[begin : stop + THAI_LOOKAHEAD])
+    from helpers.language import thai  # the word list is read for the first such cut only
+
+    words = thai.segment(text[begin : stop + THAI_LOOKAHEAD])
     best, position = -1, begin
     for word in words:
         if position > stop:
@@ -202,16 +204,6 @@ def _thai_word_end(text: str, start: int, stop: int) -> int:
             best = position
         position += len(word)
     return best
-
-
-def _thai_words() -> Callable[[str], list[str]]:
-    """The whole-word segmenter; where it is absent a run is one word and clusters decide."""
-    try:
-        from helpers.language import thai
-    except ImportError:
-        return lambda run: [run]
-    segment: Callable[[str], list[str]] | None = getattr(thai, "segment", None)
-    return segment or (lambda run: [word for word, _ in thai.words(run)])
 
 
 def _extends(sign: str) -> bool:
