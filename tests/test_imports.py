@@ -1,0 +1,132 @@
+"""Who may import whom: the table of docs/architecture.md, enforced over every module's syntax.
+
+A room sees only the rooms listed for it; a package or a delicate standard module belongs to the
+rooms that own it; nothing below imports a door or a story; there is no cycle between modules.
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+GROUND = {"errors", "limits", "files", "log", "config"}
+STORY_ROOMS = {"source", "language", "extract", "store", "semantic", "remote", "retrieve", "jobs"}
+SERVICE_ROOMS = {"jobs", "store", "config", "source", "language", "extract"}
+DOOR_ROOMS = {"service", "clients", "evaluate", "doctor", "bundle", "setup"}
+
+MAY_IMPORT = {
+    "source": set(),
+    "language": set(),
+    "extract": {"language"},
+    "store": set(),
+    "semantic": set(),
+    "remote": set(),
+    "retrieve": {"language", "store", "semantic", "remote"},
+    "jobs": set(),
+    "service": SERVICE_ROOMS,
+    "evaluate": SERVICE_ROOMS,
+    "doctor": SERVICE_ROOMS,
+    "bundle": SERVICE_ROOMS,
+    "setup": SERVICE_ROOMS,
+    "clients": set(),
+    "stdio": set(),
+    "render": set(),
+    "mcp_offer": set(),
+    "rag_sync": STORY_ROOMS | DOOR_ROOMS,  # its command line is a door
+    "rag_search": STORY_ROOMS | DOOR_ROOMS,
+    "rag_server": DOOR_ROOMS | {"stdio", "render", "mcp_offer", "rag_search"},
+    "semantic_worker": {"semantic"},
+    "ui": DOOR_ROOMS,
+}
+OWNERS = {
+    "fcntl": {"helpers.files"},
+    "msvcrt": {"helpers.files", "helpers.extract", "helpers.stdio"},
+    "pypdf": {"helpers.extract.pdf"},
+    "cryptography": {"helpers.extract.pdf"},
+    "pythainlp": {"helpers.language.thai"},
+    "zipfile": {"helpers.extract", "helpers.semantic.install", "helpers.bundle"},
+    "xml": {"helpers.extract"},
+    "sqlite3": {"helpers.store"},
+    "pymilvus": {"helpers.store.milvus"},
+    "onnxruntime": {"semantic_worker", "helpers.semantic.install"},
+    "numpy": {"semantic_worker", "helpers.semantic.install"},
+    "sentencepiece": {"semantic_worker", "helpers.semantic.install"},
+    "mcp": {"rag_server"},
+    "mcp_types": {"rag_server"},
+    "anyio": {"rag_server"},
+    "http.server": {"ui.console"},
+    "subprocess": {"helpers.extract", "helpers.semantic.client", "helpers.jobs.spawn"}
+    | {"helpers.setup", "helpers.bundle"},
+}
+MODULES = {
+    ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path
+    for pattern in ("*.py", "helpers/**/*.py", "ui/**/*.py")
+    for path in sorted(ROOT.glob(pattern))
+}
+
+
+def room(module: str) -> str:
+    return module.split(".")[1] if module.startswith("helpers.") else module.split(".")[0]
+
+
+def imports(path: Path) -> Iterator[str]:
+    """Every module that `path` imports, anywhere in it; `from a import b` counts a module b."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert not node.level, f"{path}: a relative import"
+            names = {f"{node.module}.{alias.name}" for alias in node.names}
+            yield from (names & MODULES.keys()) or {str(node.module)}
+
+
+def inside(name: str, owner: str) -> bool:
+    return name == owner or name.startswith(owner + ".")
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_a_room_imports_only_what_the_table_allows(module: str) -> None:
+    own = room(module)
+    for name in imports(MODULES[module]):
+        top = name.split(".")[0]
+        if name in MODULES and name != "helpers" and room(name) != own and own not in GROUND:
+            assert own in MAY_IMPORT, f"{module}: give {own} a line in the table"
+            assert room(name) in MAY_IMPORT[own] | GROUND, f"{module} imports {name}"
+        elif name in MODULES and own in GROUND:
+            assert room(name) in GROUND, f"the ground ({module}) imports {name}"
+        for owned, owners in OWNERS.items():
+            if inside(name, owned):
+                allowed = any(inside(module, owner) for owner in owners)
+                assert allowed, f"{module} imports {name}, which belongs to {sorted(owners)}"
+        known = top in sys.stdlib_module_names or name in MODULES or top in OWNERS
+        assert known or top == "__future__", f"{module} imports {name}, which nobody owns"
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_only_config_reads_the_environment(module: str) -> None:
+    if module == "helpers.config":
+        return
+    for node in ast.walk(ast.parse(MODULES[module].read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Attribute) and node.attr in ("environ", "environb", "getenv"):
+            raise AssertionError(f"{module}, line {node.lineno} reads the environment")
+
+
+def test_the_stories_never_import_each_other() -> None:
+    for one, other in (("rag_sync", "rag_search"), ("rag_search", "rag_sync")):
+        if one in MODULES:
+            assert other not in set(imports(MODULES[one]))
+
+
+def test_no_module_imports_itself_through_others() -> None:
+    graph = {
+        module: {name for name in imports(path) if name in MODULES and name != module}
+        for module, path in MODULES.items()
+    }
+    while leaves := {module for module, needs in graph.items() if not needs & graph.keys()}:
+        graph = {module: needs for module, needs in graph.items() if module not in leaves}
+    assert not graph, f"a cycle among {sorted(graph)}"
