@@ -10,6 +10,7 @@ Does not: know any document format, or repair a damaged container.
 from __future__ import annotations
 
 import errno
+import math
 import struct
 import zipfile
 import zlib
@@ -137,7 +138,7 @@ class Archive:
         ratio = max(inflated / stored, self._inflated / max(1, self._bytes))
         if ratio > ZIP_RATIO:
             what, unit = f"compression of part {name}", "bytes inflated per stored byte"
-            raise limit_reached(what, round(ratio), ZIP_RATIO, unit, SMALLER)
+            raise limit_reached(what, math.ceil(ratio), ZIP_RATIO, unit, SMALLER)
 
 
 # --- what is refused before anything is inflated ----------------------------------------

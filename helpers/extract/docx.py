@@ -21,10 +21,10 @@ from helpers.extract.docx_body import Found, WordScanner
 from helpers.extract.docx_styles import Styles, read_styles
 from helpers.extract.drawing import drawing_texts
 from helpers.extract.opc import Package, Relationship, real_title
-from helpers.extract.outline import Outline
+from helpers.extract.outline import Outline, only_page_number
 from helpers.limits import OFFICE_TEXT_CHARS
 
-_NOTE_PARTS = (("footnotes", "footnote"), ("endnotes", "endnote"), ("comments", "comment"))
+_NOTE_PARTS = ("footnotes", "endnotes", "comments")
 _MARGIN_PARTS = ("header", "footer")
 _IMPORT_READERS = {
     "html": "helpers.extract.html",
@@ -66,9 +66,9 @@ class _Document:
                 titled = True
                 yield Metadata(title=real_title(found.text))
             yield from self._located(found, self._related)
-        for kind, word in _NOTE_PARTS:
+        for kind in _NOTE_PARTS:
             for part in self._package.targets(self._related, kind):
-                yield from self._aside(part, styles, word)
+                yield from self._aside(part, styles, kind)
         yield from self._margins(styles)
 
     def _scan(
@@ -98,7 +98,7 @@ class _Document:
                 for item in self._aside(part, styles, kind):
                     if not isinstance(item, Block):
                         yield item
-                    elif item.text not in seen and any(map(str.isalpha, item.text)):
+                    elif item.text not in seen and not only_page_number(item.text):
                         seen.add(item.text)
                         yield item
 

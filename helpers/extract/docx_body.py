@@ -19,7 +19,6 @@ from helpers.limits import OFFICE_BLOCK_CHARS
 _HELD_CHARS = 16 * OFFICE_BLOCK_CHARS  # code points of one table row held before it is cut
 
 _TYPE = names("w:type", NAMESPACES)
-_AUTHOR = names("w:author", NAMESPACES)
 _SYMBOL = names("w:char", NAMESPACES)
 _RELATION = names("r:id", NAMESPACES)
 _DIAGRAM = names("r:dm", NAMESPACES)
@@ -67,14 +66,13 @@ class _Table:
 class WordScanner:
     """One part of WordprocessingML. Feed `scanner`, then `relieve` and `drain` after each piece.
 
-    `note` is the word for what stands in this part ("footnote", "comment", "header"), empty
-    for the body, whose locations the caller gives.
+    `note` is the word for what stands in this part ("footnotes", "comments", "header"), empty
+    for the body, whose locations the caller gives. Notes of one kind share one location, so
+    that short ones are found together.
     """
 
     def __init__(self, part: str, styles: Styles, note: str = "") -> None:
         self._styles = styles
-        self._note = note
-        self._notes = 0
         self._place = Location("part", note) if note else None
         self._found: list[Found] = []
         self._sinks: list[list[Found]] = [self._found]
@@ -224,11 +222,6 @@ class WordScanner:
     def _note_start(self, attributes: Attributes) -> None:
         if first(attributes, _TYPE) in _SEPARATORS:
             self.scanner.skip()
-            return
-        self._notes += 1
-        author = first(attributes, _AUTHOR).strip()[:80]
-        label = f"{self._note} {self._notes}" + (f" by {author}" if author else "")
-        self._place = Location("part", label, self._notes)
 
     # --- tables -------------------------------------------------------------------------------
 

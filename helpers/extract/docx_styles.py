@@ -23,8 +23,7 @@ _HEADING = re.compile(
     re.IGNORECASE,
 )
 _TITLES = frozenset(
-    ["title", "제목", "ชื่อเรื่อง", "titel", "titre", "título", "titolo"]
-    + ["表題", "标题", "標題", "tytuł", "название", "заголовок"]
+    ("title", "제목", "ชื่อเรื่อง", "titel", "titre", "título", "titolo", "表題", "标题", "標題")
 )
 
 VALUE = names("w:val", NAMESPACES)

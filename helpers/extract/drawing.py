@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from helpers.extract.markup import OnEnd, OnStart, Scanner, table
+from helpers.extract.markup import Attributes, OnEnd, OnStart, Scanner, table
 from helpers.extract.opc import NAMESPACES, Package
 from helpers.limits import OFFICE_BLOCK_CHARS
 
@@ -26,6 +26,18 @@ def drawing_texts(package: Package, part: str) -> Iterator[str]:
         collector.found.clear()
 
 
+def shape_texts(package: Package, part: str) -> Iterator[str]:
+    """`drawing_texts` of a drawing, then of the charts and diagrams that it shows."""
+    yield from drawing_texts(package, part)
+    yield from shown_texts(package, part)
+
+
+def shown_texts(package: Package, part: str) -> Iterator[str]:
+    """The texts of the charts and diagrams that a slide or drawing shows."""
+    for target in package.targets(package.relationships(part), "chart", "diagramData"):
+        yield from drawing_texts(package, target)
+
+
 class _Collector:
     def __init__(self, part: str) -> None:
         self.found: list[str] = []
@@ -37,7 +49,7 @@ class _Collector:
             "a:t m:t": lambda _: self.scanner.collect(self._parts.append),
             "a:br": lambda _: self._parts.append("\n"),
             "c:strCache": lambda _: self._enter_names(True),
-            "c:v": lambda _: self._in_names and self.scanner.collect(self._parts.append),
+            "c:v": self._name_start,
             "c:numCache mc:Fallback": lambda _: self.scanner.skip(),
         }
         ends: dict[str, OnEnd] = {
@@ -61,6 +73,10 @@ class _Collector:
         self._parts.clear()
         if text:
             self.found.append(text)
+
+    def _name_start(self, attributes: Attributes) -> None:
+        if self._in_names:
+            self.scanner.collect(self._parts.append)
 
     def _name(self) -> None:
         self.scanner.collect(None)

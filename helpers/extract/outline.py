@@ -7,10 +7,17 @@ a location is the section ("Contract > Payment"), before the first one the parag
 
 from __future__ import annotations
 
+import re
+
 from helpers.extract.blocks import Location
 
 PATH_SEPARATOR = " > "
 TITLE_CHARS = 80  # code points of one heading inside a path
+
+_PAGE_WORDS = re.compile(
+    r"(?:page|seite|pagina|página|of|von|de|p|페이지|쪽|총|중|หน้า|ที่|จาก|ของ)?[\W\d_]*",
+    re.IGNORECASE,
+)
 
 
 class Outline:
@@ -36,4 +43,15 @@ class Outline:
         self._paragraphs += 1
         if self._section is not None:
             return self._section
-        return Location("part", f"paragraph {self._paragraphs}", self._paragraphs)
+        return Location("section", f"paragraph {self._paragraphs}")
+
+
+def only_page_number(text: str) -> bool:
+    """Whether a header or footer says nothing but "Page 3 of 7", in one language or another."""
+    at = 0
+    while at < len(text):
+        match = _PAGE_WORDS.match(text, at)
+        if match is None or match.end() == at:
+            return False
+        at = match.end()
+    return True
