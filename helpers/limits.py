@@ -51,6 +51,14 @@ OLE_DIRECTORY_SECTORS = 256  # sectors of an OLE file's directory
 READ_BYTES = 256 * KIB  # bytes read at a time from a text
 ENCODING_EVIDENCE_BYTES = 4 * MIB  # bytes with non-ASCII letters that decide an encoding
 ENCODING_SAMPLE_BYTES = 32 * KIB  # bytes of them that are weighed letter by letter
+FRONT_MATTER_CHARS = 32_000  # code points within which front matter must end
+SECTION_LABEL_CHARS = 200  # code points of a heading path shown as a location
+ROW_LINES = 200  # lines one quoted table cell may span; beyond it a quote is a stray one
+ROW_CHARS = 32_000  # code points of one table row; the rest of the row follows as another
+JSON_TREE_BYTES = 8 * MIB  # bytes of a JSON file that is parsed whole; a larger one is text
+JSON_DEPTH = 500  # levels of nesting
+RECORD_CHARS = 1_000_000  # code points of one JSON line
+MARKUP_CHARS = 1_000_000  # code points of one unfinished HTML tag, comment or script
 PARAGRAPH_CHARS = 32_000  # code points of one block; a longer paragraph is cut at a line end
 
 # --- reader processes ----------------------------------------------------------------
@@ -92,3 +100,10 @@ START_LOCK_S = 5.0  # seconds a start waits for another process that is starting
 # --- reports -------------------------------------------------------------------------
 UNREAD_LISTED = 50  # entries of Health.unread
 CHANGES_LISTED = 50  # paths per group of check_changes
+
+# --- the knowledge folder --------------------------------------------------------------
+FOLDER_DEPTH = 128  # folders inside folders; each level holds one descriptor during a walk
+IGNORE_BYTES = 256 * KIB  # bytes of one .ragdocignore
+IGNORE_PATTERNS = 2_000  # patterns of one .ragdocignore
+UNSETTLED_NS = 2_000_000_000  # nanoseconds in which a file system may reuse a time stamp
+DIGEST_BLOCK_BYTES = MIB  # bytes read at a time while hashing

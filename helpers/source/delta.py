@@ -1,0 +1,84 @@
+"""What changed in one folder since the last sync, by comparing keys alone.
+
+The key of a file is (size, mtime_ns, ctime_ns, inode). An equal key means an unchanged file;
+a differing one means "perhaps": its bytes are hashed to know.
+
+Promises: pure functions over plain tuples, about 0.2 µs per file; results come in name order.
+Does not: touch the file system or the index, or decide what a hash that differs leads to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from helpers.limits import UNSETTLED_NS
+from helpers.source.names import is_beneath
+from helpers.source.walk import Entry
+
+# A known row: size, mtime_ns, ctime_ns, inode, fingerprint, then whatever its owner needs.
+Row = tuple[Any, ...]
+
+
+@dataclass(slots=True)
+class Delta:
+    """The files of one folder, sorted by what they need."""
+
+    added: list[Entry] = field(default_factory=list)
+    suspect: list[tuple[Entry, Row]] = field(default_factory=list)  # hash, then perhaps read
+    stale: list[tuple[Entry, Row]] = field(default_factory=list)  # same bytes, older reader
+    gone: list[tuple[bytes, Row]] = field(default_factory=list)
+    unchanged: int = 0
+
+    @property
+    def is_clean(self) -> bool:
+        """True where nothing in the folder needs work."""
+        return not (self.added or self.suspect or self.stale or self.gone)
+
+
+def compare(
+    entries: Iterable[Entry], known: Mapping[bytes, Row], current: Container[str] | None = None
+) -> Delta:
+    """The delta of a folder that was listed completely.
+
+    `known` maps names to rows; `current` holds the fingerprints that are still valid (None:
+    all are). A folder whose listing failed must not be compared: its files are not gone.
+    """
+    delta = Delta()
+    missing = dict(known)
+    take = missing.pop
+    for entry in entries:
+        row = take(entry[0], None)
+        if row is None:
+            delta.added.append(entry)
+        elif row[:4] != entry[1:]:
+            delta.suspect.append((entry, row))
+        elif current is not None and row[4] not in current:
+            delta.stale.append((entry, row))
+        else:
+            delta.unchanged += 1
+    if missing:
+        delta.gone = sorted(missing.items())
+    return delta
+
+
+def recordable(entry: Entry, now_ns: int) -> Entry:
+    """The entry whose key may be recorded for bytes read at `now_ns` (time.time_ns()).
+
+    Clocks of file systems tick coarsely (2 s on FAT): a file touched within UNSETTLED_NS could
+    change again under the same key. Its ctime is recorded as 0, so the next sync hashes it.
+    """
+    newest = max(entry.mtime_ns, entry.ctime_ns)
+    if abs(now_ns - newest) < UNSETTLED_NS:
+        return entry._replace(ctime_ns=0)
+    return entry
+
+
+def vanished(
+    known_folders: Iterable[bytes], seen: Container[bytes], unread: Collection[bytes]
+) -> Iterator[bytes]:
+    """Known folders that are gone: not seen by a complete walk, nor beneath an unread folder."""
+    for folder in known_folders:
+        if folder not in seen and not any(is_beneath(folder, kept) for kept in unread):
+            yield folder
