@@ -35,13 +35,13 @@ _DETACHED_PROCESS, _NEW_GROUP, _BREAKAWAY = 0x00000008, 0x00000200, 0x01000000
 
 
 def start_worker(
-    job_id: str, flags: Sequence[str], logs_dir: Path, lock: FileLock, script: Path = WORKER
+    job_id: str, flags: Sequence[str], logs_dir: Path, lock: FileLock, script: Path | None = None
 ) -> None:
     """Start the worker of `job_id` and give it `lock`, which is no longer held on return.
 
     Raises StoreError when no process can be started; the lock is then still held.
     """
-    command = [sys.executable, os.fspath(script), "--worker", "--job", job_id]
+    command = [sys.executable, os.fspath(script or WORKER), "--worker", "--job", job_id]
     inherited: tuple[int, ...] = ()
     if os.name == "posix" and lock.descriptor is not None:
         inherited = (lock.descriptor,)
