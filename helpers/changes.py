@@ -8,7 +8,6 @@ Does not: read documents, or judge whether an added file can be read at all.
 from __future__ import annotations
 
 import contextlib
-import sqlite3
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -122,7 +121,7 @@ def _suspect(root: Root, raw: bytes, row: documents.Known, changes: _Changes) ->
 
 
 @contextlib.contextmanager
-def _known_rows(settings: Settings) -> Iterator[sqlite3.Connection | None]:
+def _known_rows(settings: Settings) -> Iterator[database.Connection | None]:
     """The index to compare with; None before the first sync. Raises StoreError."""
     try:
         db = database.open_read(settings.db)

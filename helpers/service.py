@@ -10,7 +10,6 @@ A host that embeds the product and wants to wait calls `sync_blocking`.
 
 from __future__ import annotations
 
-import sqlite3
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -228,7 +227,7 @@ def _index(settings: Settings, deeply: bool = False) -> tuple[dict[str, Any], li
     return index, problems
 
 
-def _read_index(db: sqlite3.Connection, index: dict[str, Any], facts: dict[str, Any]) -> None:
+def _read_index(db: database.Connection, index: dict[str, Any], facts: dict[str, Any]) -> None:
     counted = documents.counts(db)
     index["schema"] = schema.version(db)
     index["documents"], index["chunks"] = counted["documents"], counted["chunks"]
@@ -238,7 +237,7 @@ def _read_index(db: sqlite3.Connection, index: dict[str, Any], facts: dict[str, 
     facts["source"] = _source_counts(database.get_meta(db, REPORT, {}))
 
 
-def _integrity(db: sqlite3.Connection) -> list[dict[str, str]]:
+def _integrity(db: database.Connection) -> list[dict[str, str]]:
     from helpers.language.terms import Analyser
     from helpers.store import postings, verify
 

@@ -28,6 +28,8 @@ WAL_TRUNCATE_BYTES = 32 * 1024 * 1024  # bytes of WAL from which a commit emptie
 REBUILD = "Run rag_sync.py --force: it sets a damaged index aside and builds it anew."
 SIDE_FILES = ("", "-wal", "-shm", "-journal")
 
+Connection = sqlite3.Connection  # for annotations elsewhere: sqlite3 itself is this room's alone
+
 
 def open_write(path: Path) -> sqlite3.Connection:
     """The writer's connection, in autocommit (BEGIN is the caller's). Raises StoreError.
