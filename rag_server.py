@@ -38,7 +38,7 @@ examples:
 HTTP_PORT = 8770
 LOOPBACK = "127.0.0.1"
 ANSWER_GRACE_S = 3.0  # seconds that open requests get after the end of input
-EXIT_GRACE_S = 4.5  # seconds from the end of input to a forced exit
+EXIT_GRACE_S = 3.5  # seconds from the end of input to a forced exit
 
 Arguments = Mapping[str, Any]
 Tool = Callable[[Settings, Arguments], Mapping[str, Any]]
@@ -429,8 +429,9 @@ class _Session:
                 data = item.message.model_dump_json(by_alias=True, exclude_unset=True)
                 try:
                     await to_thread.run_sync(self._wire.write, data.encode() + b"\n")
-                except OSError:  # the client closed its end; the end of input follows
-                    continue
+                except OSError:  # the client closed its end: nobody is left to answer
+                    sys.stderr.flush()
+                    os._exit(0)
                 self._open.discard(getattr(item.message, "id", None))
 
 
