@@ -28,13 +28,15 @@ from helpers.extract.letters import HANGUL_BITS, THAI_BITS
 CONTROL_SHARE = 0.02  # of a sample: more control bytes than this are no text
 NUL_SHARE = 0.001  # of a sample: a crash may leave a few NULs in a log, a binary has more
 UTF16_SHARE = 0.95  # of decoded letters that must be plausible without a BOM
-DOUBTFUL_BITS = 8.0  # per byte: above this no candidate explains the file
+SHORT_BYTES = 64  # non-ASCII bytes up to which UTF-8 may be an accident
+DOUBTFUL_BITS = 9.0  # per byte: above this no candidate explains the file
 BAD_BITS = 40  # of a byte sequence the charset does not have
 RARE_HANGUL_BITS = 15  # of a KS X 1001 syllable outside the table
 EXTENDED_HANGUL_BITS = 18  # of a syllable that only CP949 has
 HANJA_BITS = 14
 SYMBOL_BITS = 10
 RARE_THAI_BITS = 16
+PLACED_BITS = 3  # taken off where a Thai sign stands as it must
 MISPLACED_BITS = 8  # of a Thai sign where no Thai sign can stand, of two Western accents in a row
 
 _BOMS = (
@@ -46,6 +48,7 @@ _BOMS = (
 )
 _CONTROLS = bytes(set(range(32)) - {8, 9, 10, 12, 13, 27}) + b"\x7f"
 _ASCII = bytes(range(128))
+_REPLACEMENT = "\ufffd".encode()
 _HANGUL_COST = {ch: bits for bits, letters in HANGUL_BITS.items() for ch in letters}
 _THAI_COST = {ch: bits for bits, letters in THAI_BITS.items() for ch in letters}
 _THAI_MISPLACED = re.compile(
@@ -54,15 +57,44 @@ _THAI_MISPLACED = re.compile(
     # or a leading vowel that no consonant follows
     "|[\u0e40-\u0e44](?![\u0e01-\u0e2e])"
 )
-_WESTERN_RUN = re.compile("[\u00c0-\u00ff]{2,}")
+_THAI_PLACED = re.compile(
+    "[\u0e01-\u0e2e][\u0e31-\u0e3a\u0e47-\u0e4d]|[\u0e40-\u0e44][\u0e01-\u0e2e]"
+)
+_WESTERN_RUN = re.compile("(?<![a-z])[\u00c0-\u00ff]{2,}|[\u00c0-\u00ff]{2,}(?![a-z])")
 _WESTERN_COMMON = frozenset("éèàùâêîôûçäöüßñáíóúåøæãõÉ“”‘’–—…«»°§£€©®·")
-_SUSPICIOUS_UTF8 = re.compile("[\u0000-\u007f]*(?:[\u0100-\u05ff\u1d00-\u1dff]+[\u0000-\u007f]*)+")
-_WORD_WITH_ASCII = re.compile("[A-Za-z][^\u0000-\u007f]|[^\u0000-\u007f][A-Za-z]")
+_SUSPICIOUS = re.compile("[\u0100-\u05ff\u0700-\u0dff\u1200-\u1dff]")
+_ASCII_LETTER = re.compile("[A-Za-z]")
+# Up to three letters between small ASCII letters, as in "Größe": no Korean and no Thai word.
+_ENCLOSED = re.compile(rb"(?<=[a-z])[\x80-\xff]{1,3}(?=[a-z])")
 _PLAUSIBLE_WIDE = re.compile(
     "[\t\n\r -~\u00a0-\u024f\u0e01-\u0e5b\u1100-\u11ff\u2010-\u2027\u2030-\u203b\u20a0-\u20bf"
     "\u2190-\u21ff\u2460-\u27bf\u3000-\u30ff\u3130-\u318f\u3200-\u33ff\u4e00-\u9fff\uac00-\ud7a3"
-    "\uf900-\ufaff\uff01-\uffee\ufeff\U0001f300-\U0001faff\u0370-\u04ff]"
+    "\uf900-\ufaff\uff01-\uffee\ufeff\U0001f300-\U0001faff\u0370-\u06ff]"
 )
+
+_DECLARED = {
+    **dict.fromkeys(("utf-8", "utf8"), "utf-8"),
+    **dict.fromkeys(
+        (
+            "euc-kr",
+            "ks-c-5601-1987",
+            "ksc5601",
+            "ks-c-5601",
+            "cp949",
+            "uhc",
+            "windows-949",
+            "x-windows-949",
+        ),
+        "cp949",
+    ),
+    **dict.fromkeys(("tis-620", "windows-874", "iso-8859-11", "cp874", "tis620"), "cp874"),
+    **dict.fromkeys(
+        ("iso-8859-1", "latin1", "latin-1", "us-ascii", "ascii", "windows-1252"), "cp1252"
+    ),
+    **dict.fromkeys(("shift-jis", "x-sjis", "sjis", "windows-31j"), "cp932"),
+    **dict.fromkeys(("gb2312", "gbk", "gb18030", "x-gbk"), "gb18030"),
+}
+_DECLARED_PLAIN = re.compile("iso-8859-[0-9]{1,2}|windows-125[0-8]|koi8-[ru]|big5|euc-jp|ibm866")
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +165,7 @@ class _Evidence:
         decoder.decode(self.pending)
         text = decoder.decode(raw)
         self.pending = decoder.getstate()[0]
-        bad = text.count("\ufffd") - raw.count(b"\xef\xbf\xbd")
+        bad = text.count("\ufffd") - raw.count(_REPLACEMENT)
         self.bad += bad
         self.good += len(text) - len(raw) + len(raw.translate(None, _ASCII)) - bad
         return self.seen >= limits.ENCODING_EVIDENCE_BYTES
@@ -142,9 +174,10 @@ class _Evidence:
         if not self.seen:
             return Encoding("utf-8", "ASCII")
         self.bad += bool(self.pending)
-        if self.bad == 0 and not _accidental(self.sample):
-            return Encoding("utf-8", "UTF-8")
-        if self.good > 2 * self.bad and self.bad:
+        high = len(self.sample.translate(None, _ASCII))
+        if high <= SHORT_BYTES:
+            return _short_verdict(self.sample)
+        if self.good > 2 * self.bad:
             return Encoding("utf-8", "UTF-8")
         return _legacy(self.sample)
 
@@ -161,30 +194,56 @@ def _dense_lines(raw: bytes, room: int) -> bytes:
     return b"".join(kept)
 
 
-def _accidental(sample: bytes) -> bool:
-    """True where a few bytes pass as UTF-8 by chance: EUC-KR and TIS-620 have two-letter words
-    that UTF-8 reads as rare Latin letters.
+def _short_verdict(sample: bytes) -> Encoding:
+    """UTF-8 against the rest where a few bytes may pass as UTF-8 by chance: EUC-KR and TIS-620
+    have two-letter words that UTF-8 reads as rare Latin letters.
     """
-    if len(sample.translate(None, _ASCII)) > 64:
-        return False
-    text = sample.decode("utf-8", "replace")
-    if not _SUSPICIOUS_UTF8.fullmatch(text) or _WORD_WITH_ASCII.search(text):
-        return False
     found = _legacy(sample)
-    return found.sure and found.codec in ("cp949", "cp874")
+    text = sample.replace(_REPLACEMENT, b"").decode("utf-8", "replace")
+    bad = text.count("\ufffd")
+    if not bad and not _SUSPICIOUS.search(text):
+        return Encoding("utf-8", "UTF-8")
+    if found.sure and _utf8_bits(text) > _bits(sample)[found.codec]:
+        return found
+    good = sum(1 for ch in text if ch >= "\x80") - bad
+    return Encoding("utf-8", "UTF-8") if good > 2 * bad else found
+
+
+def _utf8_bits(text: str) -> int:
+    """The price of a short text that may or may not be UTF-8."""
+    blocks = Counter(ord(ch) >> 7 for ch in text if _SUSPICIOUS.match(ch))
+    ranked = blocks.most_common(1)
+    own_block = ranked[0][0] if ranked and ranked[0][1] >= 2 and ranked[0][0] >= 6 else -1
+    bits = 0
+    for position, ch in enumerate(text):
+        if ch < "\x80":
+            continue
+        if ch == "\ufffd":
+            bits += BAD_BITS
+        elif _SUSPICIOUS.match(ch):
+            around = text[max(0, position - 1) : position] + text[position + 1 : position + 2]
+            usual = ord(ch) >> 7 == own_block or _ASCII_LETTER.search(around)
+            bits += 8 if usual else 22
+        else:
+            bits += 8 if ch < "\u0800" else 10
+    return bits
 
 
 def _legacy(sample: bytes) -> Encoding:
     """The cheapest of Korean, Thai and Western for a sample that is no UTF-8."""
     high = max(1, len(sample.translate(None, _ASCII)))
-    costs = {
-        "cp949": _korean_bits(sample),
-        "cp874": _thai_bits(sample),
+    costs = _bits(sample)
+    codec = min(costs, key=lambda name: costs[name])
+    return Encoding(codec, _label(codec, sample), sure=costs[codec] <= DOUBTFUL_BITS * high)
+
+
+def _bits(sample: bytes) -> dict[str, int]:
+    enclosed = MISPLACED_BITS * sum(1 for _ in _ENCLOSED.finditer(sample))
+    return {
+        "cp949": _korean_bits(sample) + enclosed,
+        "cp874": _thai_bits(sample) + enclosed,
         "cp1252": _western_bits(sample),
     }
-    codec = min(costs, key=lambda name: costs[name])
-    sure = costs[codec] <= DOUBTFUL_BITS * high
-    return Encoding(codec, _label(codec, sample), sure=sure)
 
 
 def _korean_bits(sample: bytes) -> int:
@@ -208,6 +267,7 @@ def _korean_bits(sample: bytes) -> int:
 def _thai_bits(sample: bytes) -> int:
     text = sample.decode("cp874", "replace")
     bits = MISPLACED_BITS * sum(1 for _ in _THAI_MISPLACED.finditer(text))
+    bits -= PLACED_BITS * sum(1 for _ in _THAI_PLACED.finditer(text))
     for ch, count in Counter(text).items():
         if ch in _THAI_COST:
             bits += _THAI_COST[ch] * count
@@ -225,7 +285,8 @@ def _western_bits(sample: bytes) -> int:
     for ch, count in Counter(text).items():
         if ch < "\x80":
             continue
-        price = 6 if ch in _WESTERN_COMMON else BAD_BITS if ch == "\ufffd" else SYMBOL_BITS
+        letter = 8 if "\u00c0" <= ch <= "\u00ff" else SYMBOL_BITS
+        price = 6 if ch in _WESTERN_COMMON else BAD_BITS if ch == "\ufffd" else letter
         bits += price * count
     return bits
 
@@ -261,6 +322,21 @@ def _wide_encoding(start: bytes) -> Encoding | None:
     if not best:
         return None
     return Encoding(best, best.upper().replace("UTF-16-", "UTF-16"))
+
+
+def declared(label: str) -> Encoding | None:
+    """The charset a document names (in a meta element, say), None for an unknown or unsafe one.
+
+    Korean, Thai and Western names mean the larger sets that are in fact written under them.
+    """
+    name = label.strip().lower().replace("_", "-")
+    codec = _DECLARED.get(name) or (name if _DECLARED_PLAIN.fullmatch(name) else None)
+    if codec is None:
+        return None
+    try:
+        return Encoding(codecs.lookup(codec).name, label.strip())
+    except LookupError:
+        return None
 
 
 # --- reading ----------------------------------------------------------------------------

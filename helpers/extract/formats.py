@@ -69,10 +69,10 @@ def _known(name: str, label: str, extensions: str) -> Format:
 
 
 SOURCE_EXTENSIONS = (
-    "py pyi pyw ipynb js mjs cjs jsx ts tsx vue svelte java kt kts scala groovy gradle c h cc cpp "
+    "py pyi pyw js mjs cjs jsx ts tsx vue svelte java kt kts scala groovy gradle c h cc cpp "
     "cxx hh hpp hxx m mm cs fs vb go rs rb php pl pm lua r jl dart swift zig nim hs ml ex exs erl "
     "clj lisp el scm sql sh bash zsh fish ps1 psm1 bat cmd awk sed tcl asm s f90 f95 pas ada v sv "
-    "vhd proto thrift graphql css scss sass less xml xsd xsl xslt svg dtd tex bib sty cmake mk tf "
+    "vhd proto thrift graphql css scss sass less xml xsd xsl xslt dtd tex bib sty cmake mk tf "
     "hcl ini cfg conf properties desktop service diff patch po pot srt vtt sol nix"
 )
 SOURCE_FILE_NAMES = (
@@ -119,7 +119,8 @@ FORMATS = (
     _known("odg", "OpenDocument drawing", "odg otg odf odc odb"),
     _known("spreadsheetml2003", "Excel 2003 XML spreadsheet", ""),
     _known("wordml2003", "Word 2003 XML document", ""),
-    _known("image", "image", "png jpg jpeg jfif gif tif tiff bmp webp heic avif ico psd"),
+    _known("ipynb", "Jupyter notebook", "ipynb"),
+    _known("image", "image", "png jpg jpeg jfif gif tif tiff bmp webp heic avif ico psd svg"),
     _known("audio", "audio recording", "mp3 wav m4a ogg oga opus flac aac wma amr"),
     _known("video", "video", "mp4 m4v mov mkv webm avi wmv mpg mpeg"),
     _known("archive", "archive", "zip 7z rar gz tgz tar bz2 xz zst jar"),
@@ -329,6 +330,7 @@ _SAVE_AS = {
     "hwpx": "Save it as .docx, .odt or .pdf.",
     "rtf": "Save it as .docx or .odt.",
     "fodt": "Save it as .odt.",
+    "ipynb": "Export it as .md or .html.",
     "odg": "Export it as .pdf.",
     "spreadsheetml2003": "Save it as .xlsx.",
     "wordml2003": "Save it as .docx.",

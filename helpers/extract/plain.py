@@ -88,6 +88,31 @@ def lines(pieces: Iterable[str], kind: str) -> Iterator[Item]:
     yield from _run(rest, line, kind)
 
 
+def numbered(
+    pieces: Iterable[str], most: int = limits.PARAGRAPH_CHARS
+) -> Iterator[tuple[int, str]]:
+    """(number, line) without line ends; a line above `most` comes in parts, all of its number."""
+    rest, number = "", 1
+    for piece in pieces:
+        rest += piece
+        if len(rest) > most or "\n" in piece:
+            whole = rest.split("\n")
+            rest = whole.pop()
+            if whole and max(map(len, whole)) > most:
+                for line in whole:
+                    yield from ((number, part) for part in _parts(line, most))
+                    number += 1
+            else:
+                yield from enumerate(whole, number)
+                number += len(whole)
+            while len(rest) > most:
+                cut = cut_position(rest, most)
+                yield number, rest[:cut]
+                rest = rest[cut:]
+    if rest:
+        yield number, rest
+
+
 def cut_position(text: str, most: int, start: int = 0) -> int:
     """Where to cut at most `most` letters after `start`: behind a line end, else behind a
     space, else between two letters of which the second is no combining mark.
@@ -100,6 +125,15 @@ def cut_position(text: str, most: int, start: int = 0) -> int:
     while cut > start + most // 2 and unicodedata.category(text[cut])[0] == "M":
         cut -= 1
     return cut
+
+
+def _parts(line: str, most: int) -> Iterator[str]:
+    start = 0
+    while len(line) - start > most:
+        cut = cut_position(line, most, start)
+        yield line[start:cut]
+        start = cut
+    yield line[start:]
 
 
 def _paragraph(text: str, line: int) -> Iterator[Block]:

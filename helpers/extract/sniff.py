@@ -116,9 +116,7 @@ OLE_STREAMS = (
 
 _PDF_HEADER = re.compile(rb"%PDF-\d")
 _HTML_START = re.compile(
-    rb"\s*(?:<\?xml[^>]{0,200}\?>\s*)?(?:<!--.{0,3000}?-->\s*)*"
-    rb"<(?:!doctype\s+html|html|head|body|table|meta|title)[\s>]",
-    re.IGNORECASE | re.DOTALL,
+    rb"<(?:!doctype\s+html|html|head|body|table|meta|title)[\s>]", re.IGNORECASE
 )
 
 
@@ -152,7 +150,14 @@ def pdf_offset(start: bytes) -> int | None:
 
 def looks_like_html(start: bytes) -> bool:
     """True where the first element is one that only HTML begins with."""
-    return _HTML_START.match(_ascii_view(start)) is not None
+    view = _ascii_view(start).lstrip()
+    while view.startswith((b"<?xml", b"<!--")):
+        end = b"?>" if view.startswith(b"<?") else b"-->"
+        _, found, view = view.partition(end)
+        if not found:
+            return False
+        view = view.lstrip()
+    return _HTML_START.match(view) is not None
 
 
 def xml_kind(start: bytes) -> str | None:
