@@ -25,6 +25,7 @@ from helpers.limits import (
     CHUNK_TEXT_CHARS,
     READER_FIELD_CHARS,
     READER_FRAME_BYTES,
+    READER_NOTICES,
     READER_TERMS_CHARS,
 )
 
@@ -159,7 +160,7 @@ def checked(number: int, body: bytes) -> Frame:
     if "chunks" in value:
         frame.chunks = [_chunk(row) for row in _list(value["chunks"], READER_FRAME_BYTES)]
     if "notices" in value:
-        frame.notices = [_remark(row) for row in _list(value["notices"], LABELS)]
+        frame.notices = [_remark(row) for row in _list(value["notices"], READER_NOTICES + 1)]
     if "end" in value:
         frame.ended = True
         frame.error, frame.leaving = _ending(value["end"])

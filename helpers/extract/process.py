@@ -25,7 +25,7 @@ from helpers import limits
 from helpers.config import reader_environment
 from helpers.errors import Unread
 from helpers.extract.child import LENGTH
-from helpers.extract.frames import Frame, FrameReader
+from helpers.extract.frames import FrameReader
 from helpers.extract.reading import Document, ReaderLimits, ReadPolicy, timeout_reached
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -68,7 +68,7 @@ class ReaderProcess:
             return False
         return all(d.file.size <= limits.READER_QUEUE_BYTES for d in self.documents)
 
-    def give(self, document: Document, settings: dict[str, Any]) -> None:
+    def give(self, document: Document) -> None:
         """Hand over an open file. Raises OSError when the process is gone."""
         if not self.documents:
             self.heard = self.began = self.seen = time.monotonic()
@@ -89,14 +89,14 @@ class ReaderProcess:
             self.away += max(0.0, began - self.seen)
         self.seen = now
 
-    def done(self, frame: Frame) -> None:
+    def done(self, document: Document, leaving: bool) -> None:
         """Its file has ended; decide whether it serves on."""
         self.began = self.seen = time.monotonic()
         self.away = 0.0
         self.files += 1
-        if frame.leaving or self.files >= self.caps.files:
+        if leaving or self.files >= self.caps.files:
             self.leaving = True
-        elif self.files % 50 == 0 or frame.size > limits.MIB // 4:
+        elif self.files % 50 == 0 or document.size > limits.MIB // 4:
             self.leaving = resident_bytes(self.pid) > self.caps.recycle
 
     def epitaph(self) -> Unread | None:

@@ -89,8 +89,11 @@ class Reading:
 class Document:
     """A file in the hands of a process, and what came of it so far."""
 
-    def __init__(self, number: int, file: OpenedFile, caps: ReaderLimits) -> None:
-        self.number, self.file, self.caps = number, file, caps
+    def __init__(self, file: OpenedFile, caps: ReaderLimits) -> None:
+        self.file, self.caps = file, caps
+        self.number = 0
+        self.frames = 0
+        self.deaths = 0
         self.reading = Reading(file.ticket)
         self.chunks: collections.deque[AnalysedChunk] = collections.deque()
         self.size = 0
@@ -100,6 +103,7 @@ class Document:
 
     def accept(self, frame: Frame) -> None:
         """Take one frame. Raises Unread or BadFrame where it goes beyond what is allowed."""
+        self.frames += 1
         self.heartbeats += not frame.size
         if self.heartbeats > HEARTBEATS:
             raise BadFrame("endless heartbeats")
@@ -126,6 +130,11 @@ class Document:
         self.ended = True
         self.reading.error = error
         self.chunks.clear()
+
+    def may_try_again(self) -> bool:
+        """Its process died: whether that may have had nothing to do with it."""
+        self.deaths += 1
+        return self.deaths == 1 and not self.frames
 
     def overflows(self) -> bool:
         return (

@@ -74,7 +74,7 @@ class ReaderPool:
         self._processes: list[ReaderProcess] = []
         self._selector = selectors.DefaultSelector()
         self._ready: collections.deque[Document] = collections.deque()
-        self._again: collections.deque[OpenedFile] = collections.deque()
+        self._again: collections.deque[Document] = collections.deque()
         self._numbers = 0
         self._failed_starts = 0
         self._reading = False
@@ -135,36 +135,43 @@ class ReaderPool:
 
     def _feed(self, source: Iterator[OpenedFile] | None) -> Iterator[OpenedFile] | None:
         """Give files to processes with room; None once the source has ended."""
-        while process := self._process_with_room(bool(self._again) or source is not None):
+        while self._has_room():
             if self._again:
-                file = self._again.popleft()
+                document = self._again.popleft()
             else:
-                following = next(source, None) if source is not None else None
-                if following is None:
+                file = None if source is None else next(source, None)
+                if file is None:
                     return None
-                file = following
-            self._numbers = self._numbers % 0xFFFFFFFF + 1
-            try:
-                process.give(Document(self._numbers, file, self.policy.limits), self._settings)
-            except OSError:
-                self._again.appendleft(file)
-                self._fail(process, None)
+                document = Document(file, self.policy.limits)
+            self._give(document)
         return source
 
-    def _process_with_room(self, wanted: bool) -> ReaderProcess | None:
-        if not wanted:
-            return None
-        idle = [process for process in self._processes if not process.documents]
-        for process in idle:
+    def _give(self, document: Document) -> None:
+        process = self._process_with_room()
+        self._numbers = document.number = self._numbers % 0xFFFFFFFF + 1
+        try:
+            process.give(document)
+        except OSError:
+            self._again.appendleft(document)
+            self._fail(process, None)
+
+    def _has_room(self) -> bool:
+        return len(self._processes) < self.workers or any(
+            not process.documents or process.has_room() for process in self._processes
+        )
+
+    def _process_with_room(self) -> ReaderProcess:
+        """An idle process, else a new one, else one where a file may wait."""
+        for process in [process for process in self._processes if not process.documents]:
             if not process.leaving:
                 return process
             self._drop(process)
-        if len(self._processes) < self.workers:
-            process = ReaderProcess(self._settings, self.policy.limits)
-            self._processes.append(process)
-            self._selector.register(process.channel, selectors.EVENT_READ, process)
-            return process
-        return next((process for process in self._processes if process.has_room()), None)
+        if len(self._processes) == self.workers:
+            return next(process for process in self._processes if process.has_room())
+        process = ReaderProcess(self._settings, self.policy.limits)
+        self._processes.append(process)
+        self._selector.register(process.channel, selectors.EVENT_READ, process)
+        return process
 
     def _deliver(self, document: Document, cancelled: Callable[[], bool]) -> Iterator[Reading]:
         reading = document.reading
@@ -224,7 +231,7 @@ class ReaderPool:
         except OSError:
             data = b""
         if not data:
-            self._fail(process, process.epitaph())
+            self._fail(process, process.epitaph(), died=True)
             return
         try:
             for frame in process.frames.feed(data):
@@ -248,7 +255,7 @@ class ReaderPool:
         document.accept(frame)
         if document.ended:
             process.documents.popleft()
-            process.done(frame)
+            process.done(document, frame.leaving)
             if not document.reading.streaming:
                 self._ready.append(document)
         elif document.overflows() and not document.reading.streaming:
@@ -281,9 +288,11 @@ class ReaderPool:
 
     # --- ending ----------------------------------------------------------------------
 
-    def _fail(self, process: ReaderProcess, error: Unread | None) -> None:
-        """Kill a process. The file it was reading gets `error`, those behind it go elsewhere;
-        without error, or before its hello, no file is to blame.
+    def _fail(self, process: ReaderProcess, error: Unread | None, died: bool = False) -> None:
+        """Kill a process. The file it was reading gets `error`, those behind it go elsewhere.
+
+        Without error, or before its hello, no file is to blame; where the process `died` by
+        itself before the file gave any sign of life, the file is tried once more.
         """
         self._drop(process)
         waiting = list(process.documents)
@@ -296,12 +305,12 @@ class ReaderPool:
                     f"Check that {sys.executable} runs and that memory and processes are not "
                     "limited too tightly.",
                 )
-        elif error is not None and waiting:
+        elif error is not None and waiting and not (died and waiting[0].may_try_again()):
             document = waiting.pop(0)
             document.fail(error)
             if not document.reading.streaming:
                 self._ready.append(document)
-        self._again.extendleft(document.file for document in reversed(waiting))
+        self._again.extendleft(reversed(waiting))
 
     def _drop(self, process: ReaderProcess) -> None:
         if process in self._processes:
