@@ -36,6 +36,7 @@ examples:
 
 """
 HTTP_PORT = 8770
+HTTP_BACKLOG = 64  # connections that wait to be accepted
 LOOPBACK = "127.0.0.1"
 ANSWER_GRACE_S = 3.0  # seconds that open requests get after the end of input
 EXIT_GRACE_S = 3.5  # seconds from the end of input to a forced exit
@@ -449,6 +450,7 @@ def _serve_http(server: Server[Any], port: int) -> int:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind((LOOPBACK, port))
+        listener.listen(HTTP_BACKLOG)
     except OSError as error:
         raise ConfigError(
             f"Port {port} on {LOOPBACK} cannot be used: {error.strerror}",
