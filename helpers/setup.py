@@ -11,6 +11,7 @@ packages: requirements.txt does.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import hashlib
 import importlib.util
 import json
@@ -95,6 +96,23 @@ def hand_over(script: Path, words: Sequence[str]) -> int:
         return subprocess.run(command, check=False).returncode
     except KeyboardInterrupt:
         return 130
+
+
+def prefer_environment(script: str, words: Sequence[str]) -> None:
+    """Go on with the `.venv`'s Python where there is one, so that every door reads the same
+    formats whoever starts it. Not under `python -S` or `-I`, nor twice.
+    """
+    python = venv_python()
+    if HANDED_OVER in sys._xoptions or sys.flags.no_site or sys.flags.isolated:
+        return
+    if os.path.realpath(sys.prefix) == os.path.realpath(VENV) or not python.exists():
+        return
+    command = [str(python), "-X", HANDED_OVER, script, *words]
+    if os.name != "nt":
+        with contextlib.suppress(OSError):
+            os.execv(python, command)
+    else:
+        raise SystemExit(subprocess.run(command, check=False).returncode)
 
 
 # --- installing ----------------------------------------------------------------------------

@@ -28,6 +28,7 @@ from helpers.store.database import REBUILD, roll_back
 from helpers.store.postings import Analyser, ChunkTerms
 
 BATCH = 256  # chunks per executemany
+RETRIED_CODES = ("unreadable", "changed_while_reading")  # tried again by every sync
 COMMIT_S = 1.0  # seconds between commits of small documents
 COMMIT_CHUNKS = 4_000  # chunks between commits of small documents
 KEY_BYTES = 10  # bytes of a chunk key: 2**40 chunks before a collision is likely
@@ -37,13 +38,26 @@ INTEGER_MASK = 2**63 - 1  # SQLite's integers are signed; inodes are not
 class ChunkLike(Protocol):
     """One analysed chunk as the reader's process sends it."""
 
-    text: str
-    context: str
-    location: dict[str, Any]
-    ocr: bool
-    terms: str
-    context_terms: str
-    grams: str
+    @property
+    def text(self) -> str: ...
+
+    @property
+    def context(self) -> str: ...
+
+    @property
+    def location(self) -> dict[str, Any]: ...
+
+    @property
+    def ocr(self) -> bool: ...
+
+    @property
+    def terms(self) -> str: ...
+
+    @property
+    def context_terms(self) -> str: ...
+
+    @property
+    def grams(self) -> str: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,12 +104,12 @@ class Description:
 class Known(NamedTuple):
     """What the index remembers of a file: enough to tell whether it must be read again."""
 
-    id: int
     size: int
     mtime_ns: int
     ctime_ns: int
     inode: int
     fingerprint: str
+    id: int
     code: str | None
     sha256: bytes | None
 
@@ -322,9 +336,13 @@ def key_of(chunk_id: str) -> bytes | None:
 
 
 def folder_rows(db: sqlite3.Connection, folder: bytes) -> dict[bytes, Known]:
-    """Name → what is known, for the files directly in `folder`."""
+    """Name → what is known, for the files directly in `folder`.
+
+    A failure that may pass by itself has no fingerprint, so that the next sync tries again.
+    """
     rows = db.execute(
-        "SELECT name, id, size, mtime_ns, ctime_ns, inode, fingerprint, code, sha256"
+        "SELECT name, size, mtime_ns, ctime_ns, inode,"
+        f" CASE WHEN code IN {RETRIED_CODES} THEN '' ELSE fingerprint END, id, code, sha256"
         " FROM document WHERE folder = ?",
         (folder,),
     )
@@ -339,6 +357,17 @@ def folders(db: sqlite3.Connection) -> list[bytes]:
 def in_folder(db: sqlite3.Connection, folder: bytes) -> list[tuple[int, str]]:
     """(id, path) of each known file directly in `folder`."""
     return db.execute("SELECT id, path FROM document WHERE folder = ?", (folder,)).fetchall()
+
+
+def ids_in_folder(db: sqlite3.Connection, folder: bytes) -> list[int]:
+    """The id of each known file directly in `folder`."""
+    return [row[0] for row in in_folder(db, folder)]
+
+
+def count_of_code(db: sqlite3.Connection, code: str) -> int:
+    """How many files are unread for this reason."""
+    query = "SELECT count(*) FROM document WHERE state <> 'ready' AND code = ?"
+    return int(db.execute(query, (code,)).fetchone()[0])
 
 
 def unread(db: sqlite3.Connection, limit: int) -> list[dict[str, Any]]:

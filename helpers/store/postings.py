@@ -9,7 +9,7 @@ Does not: analyse text itself. It is handed an `Analyser`, and records that one'
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol
 
 from helpers.store.database import get_meta, set_meta
@@ -73,10 +73,13 @@ def drop_name(db: sqlite3.Connection, document_id: int, path: str, analyser: Ana
     )
 
 
-def rebuild(db: sqlite3.Connection, analyser: Analyser) -> int:
+def rebuild(
+    db: sqlite3.Connection, analyser: Analyser, checkpoint: Callable[[], None] = lambda: None
+) -> int:
     """Make all postings anew from the stored text; returns the number of chunks.
 
     Runs inside the caller's transaction: readers see the old postings until it commits.
+    `checkpoint` is called between batches and may raise to give up.
     """
     for table in ("posting", "fuzzy", "file_name"):
         db.execute(f"INSERT INTO {table}({table}) VALUES('delete-all')")
@@ -85,6 +88,7 @@ def rebuild(db: sqlite3.Connection, analyser: Analyser) -> int:
     while rows := cursor.fetchmany(READ_BATCH):
         add(db, [(key, *analyser.chunk(text, ctx, bool(ocr))) for key, text, ctx, ocr in rows])
         done += len(rows)
+        checkpoint()
     for key, path in db.execute("SELECT id, path FROM document WHERE chunks > 0").fetchall():
         add_name(db, key, path, analyser)
     set_meta(db, "analyser", analyser.fingerprint)
