@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 from helpers.extract.markup import Attributes, Scanner, first, names, table, whole
 from helpers.extract.opc import NAMESPACES
+from helpers.extract.outline import DEEPEST_HEADING
 
-DEEPEST_HEADING = 6
 _BASES = 20  # styles one style may be based on, in a row
 _STYLES = 20_000  # styles of one document that are looked at
 

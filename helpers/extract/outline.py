@@ -12,6 +12,7 @@ import re
 from helpers.extract.blocks import Location
 
 PATH_SEPARATOR = " > "
+DEEPEST_HEADING = 6
 TITLE_CHARS = 80  # code points of one heading inside a path
 
 _PAGE_WORDS = re.compile(

@@ -32,7 +32,7 @@ from helpers.extract.xlsx_book import (
 from helpers.limits import OFFICE_BLOCK_CHARS, OFFICE_TEXT_CHARS
 
 _HELD_CHARS = 4 * OFFICE_BLOCK_CHARS  # code points of one row held before it is cut
-_TITLE_ROWS = 4  # non-empty rows among which the column names may stand
+_TITLE_ROWS = 3  # non-empty rows among which the column names may stand
 _SHOWN = 20_000  # numbers whose shown form is remembered per style
 
 _MARGIN_CODE = re.compile(r'&(?:"[^"]*"|K(?:[0-9A-Fa-f]{6}|\d\d[+-]\d{3})|\d+|[A-Za-z]|&)')

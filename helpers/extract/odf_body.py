@@ -1,0 +1,450 @@
+"""The body of an OpenDocument file as a stream: elements in, located blocks out.
+
+Promises: constant memory whatever the part's size; white space is folded as the format says,
+while its own marks for tabs, breaks and runs of spaces survive; repeat counts are bounded.
+Does not: open parts.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+from helpers.errors import limit_reached
+from helpers.extract.archive import SMALLER
+from helpers.extract.blocks import CELL_SEPARATOR, Block, Item, Location, Metadata
+from helpers.extract.markup import Attributes, OnEnd, OnStart, Scanner, names, table, whole
+from helpers.extract.opc import real_title
+from helpers.extract.outline import DEEPEST_HEADING, Outline
+from helpers.limits import OFFICE_BLOCK_CHARS, SHEET_REPEAT_COLUMNS, SHEET_REPEATED_CELLS
+
+_OASIS = "urn:oasis:names:tc:opendocument:xmlns"
+NAMESPACES: dict[str, tuple[str, ...]] = {
+    "office": (f"{_OASIS}:office:1.0",),
+    "text": (f"{_OASIS}:text:1.0",),
+    "table": (f"{_OASIS}:table:1.0",),
+    "draw": (f"{_OASIS}:drawing:1.0",),
+    "style": (f"{_OASIS}:style:1.0",),
+    "presentation": (f"{_OASIS}:presentation:1.0",),
+    "meta": (f"{_OASIS}:meta:1.0",),
+    "manifest": (f"{_OASIS}:manifest:1.0",),
+    "dc": ("http://purl.org/dc/elements/1.1/",),
+    "math": ("http://www.w3.org/1998/Math/MathML",),
+    "xlink": ("http://www.w3.org/1999/xlink",),
+}
+
+_TITLE = 100  # a "level" that marks the document's title
+_STYLES = 1_000  # styles made from the title's that are remembered
+SPACES = 200  # spaces that one text:s may stand for
+_SLIDE_ITEMS = 2_000  # blocks of one slide held to bring its title to the front
+_HELD_CHARS = 16 * OFFICE_BLOCK_CHARS  # code points of one row held before it is cut
+_ROW_CELLS = 20_000  # filled cells of one row held before it is cut
+
+# XML cannot hold these letters, so they mark white space that must survive folding.
+_TAB, _BREAK, _SPACE = "\x01", "\x02", "\x03"
+_FOLDED = re.compile(r"[ \t\r\n]+")
+_MARKS = str.maketrans({_TAB: "\t", _BREAK: "\n", _SPACE: " "})
+
+
+def _one(qualified: str) -> str:
+    return names(qualified, NAMESPACES)[0]
+
+
+_LEVEL = _one("text:outline-level")
+_STYLE = _one("text:style-name")
+_STYLE_NAME = _one("style:name")
+_STYLE_PARENT = _one("style:parent-style-name")
+_COUNT = _one("text:c")
+_NAME = _one("table:name")
+_ROWS = _one("table:number-rows-repeated")
+_COLUMNS = _one("table:number-columns-repeated")
+_VALUES = tuple(
+    _one(f"office:{kind}")
+    for kind in ("string-value", "date-value", "time-value", "boolean-value", "value")
+)
+_CLASS = _one("presentation:class")
+_LINK = _one("xlink:href")
+_DECORATION = ("page-number", "date-time", "header")
+_PASSED_OVER = (
+    "text:tracked-changes table:tracked-changes text:ruby-text text:script office:forms"
+    " office:scripts table:covered-table-cell table:content-validations table:dde-links"
+)
+
+
+def tidy(text: str) -> str:
+    """Fold white space as OpenDocument does, then put its own marks in place."""
+    return _FOLDED.sub(" ", text).translate(_MARKS).strip()
+
+
+class TextFrames:
+    """Paragraphs inside paragraphs (a note, a text box): each collects its own text.
+
+    `emit` gets a paragraph's text and the number that `begin` was given.
+    """
+
+    def __init__(self, emit: Callable[[str, int], None]) -> None:
+        self._emit = emit
+        self._stack: list[tuple[list[str], int]] = []
+        self._collect: Callable[[Callable[[str], object] | None], None] = lambda sink: None
+
+    def attach(self, scanner: Scanner) -> None:
+        """Where character data comes from."""
+        self._collect = scanner.collect
+
+    def marks(self) -> dict[str, OnStart]:
+        """The actions of white space elements."""
+        return {
+            "text:s": lambda attributes: self._write(
+                _SPACE * max(1, min(SPACES, whole(attributes.get(_COUNT), 1)))
+            ),
+            "text:tab": lambda _: self._write(_TAB),
+            "text:line-break": lambda _: self._write(_BREAK),
+        }
+
+    @property
+    def inside(self) -> bool:
+        """Whether a paragraph is open."""
+        return bool(self._stack)
+
+    def begin(self, level: int = 0) -> None:
+        parts: list[str] = []
+        self._stack.append((parts, level))
+        self._collect(parts.append)
+
+    def end(self) -> None:
+        if self._stack:
+            self._hand_on(*self._stack.pop())
+            self.resume()
+
+    def pause(self) -> None:
+        """What follows belongs to no paragraph until the next one begins."""
+        self._collect(None)
+
+    def resume(self) -> None:
+        self._collect(self._stack[-1][0].append if self._stack else None)
+
+    def relieve(self) -> None:
+        """Cut a paragraph without end, so that memory stays flat."""
+        for parts, _ in self._stack:
+            if sum(map(len, parts)) > OFFICE_BLOCK_CHARS:
+                self._hand_on(parts, 0)
+                parts.clear()
+
+    def _write(self, text: str) -> None:
+        if self._stack:
+            self._stack[-1][0].append(text)
+
+    def _hand_on(self, parts: list[str], level: int) -> None:
+        text = tidy("".join(parts))
+        if text:
+            self._emit(text, level)
+
+
+@dataclass(frozen=True, slots=True)
+class Embedded:
+    """A place where the object in `folder`, perhaps a formula, is to be read."""
+
+    folder: str
+    location: Location
+
+
+@dataclass(slots=True)
+class _Cell:
+    attributes: Attributes
+    texts: list[tuple[str, int]] = field(default_factory=list)
+
+    def text(self) -> str:
+        """What the cell shows, in one line; its value where nothing is shown."""
+        if self.texts:
+            shown = " ".join(text for text, _ in self.texts)
+        else:
+            shown = next((self.attributes[key] for key in _VALUES if key in self.attributes), "")
+        return " ".join(shown.split()) if "\n" in shown or "\t" in shown else shown
+
+
+@dataclass(slots=True)
+class _Grid:
+    """An open table; only a sheet has a name."""
+
+    name: str | None
+    row: int = 0
+    rows: int = 0
+    repeat: int = 1
+    header: bool = False
+    begun: bool = False
+    cells: list[_Cell] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class _Aside:
+    """An open note, comment or notes page, and how many tables were open around it."""
+
+    location: Location | None
+    grids: int
+
+
+class BodyScanner:
+    """content.xml. Feed `scanner`, then `relieve` and `drain` after each piece.
+
+    `titled`: the document has a title already, so a paragraph in the title's style adds none.
+    """
+
+    def __init__(self, part: str, titled: bool) -> None:
+        self._found: list[Item | Embedded] = []
+        self._after: list[Item | Embedded] = []
+        self._outline = Outline()
+        self._titled = titled
+        self._titles = {"Title"}
+        self._slides = 0
+        self._slide: Location | None = None
+        self._title_frame = False
+        self._sheets = False
+        self._asides: list[_Aside] = []
+        self._grids: list[_Grid] = []
+        self._repeated = 0
+        self._frames = TextFrames(self._text)
+        self.scanner = Scanner(
+            part, table(self._starts(), NAMESPACES), table(self._ends(), NAMESPACES)
+        )
+        self._frames.attach(self.scanner)
+
+    def drain(self) -> Iterator[Item | Embedded]:
+        """What is complete so far; a slide is held until its title is known to be first."""
+        if self._slide is None or len(self._found) > _SLIDE_ITEMS:
+            yield from self._found
+            self._found.clear()
+
+    def relieve(self) -> None:
+        """Cut a paragraph or row without end, so that memory stays flat."""
+        self._frames.relieve()
+        for grid in self._grids:
+            held = sum(len(text) for cell in grid.cells for text, _ in cell.texts)
+            if held > _HELD_CHARS or len(grid.cells) > _ROW_CELLS:
+                self._emit_row(grid)
+        if len(self._after) > _SLIDE_ITEMS:
+            self._found += self._after
+            self._after.clear()
+
+    # --- what elements do ---------------------------------------------------------------
+
+    def _starts(self) -> dict[str, OnStart]:
+        return {
+            "style:style": self._style,
+            "text:p": self._paragraph,
+            "text:h": self._heading,
+            "text:note office:annotation": lambda _: self._aside(None),
+            "draw:frame draw:custom-shape": self._shape,
+            "draw:text-box": lambda _: self._frames.pause(),
+            "draw:object": self._object,
+            "draw:page": self._page,
+            "presentation:notes": self._notes,
+            "office:spreadsheet": self._spreadsheet,
+            "table:table": self._table,
+            "table:table-header-rows": lambda _: self._header_rows(True),
+            "table:table-row": self._row,
+            "table:table-cell": self._cell,
+            _PASSED_OVER: lambda _: self.scanner.skip(),
+            **self._frames.marks(),
+        }
+
+    def _ends(self) -> dict[str, OnEnd]:
+        return {
+            "text:p text:h": self._paragraph_end,
+            "text:note office:annotation presentation:notes": self._aside_end,
+            "draw:frame draw:custom-shape": self._shape_end,
+            "draw:text-box": self._frames.resume,
+            "draw:page": self._page_end,
+            "table:table": self._table_end,
+            "table:table-header-rows": lambda: self._header_rows(False),
+            "table:table-row": self._row_end,
+        }
+
+    # --- text -----------------------------------------------------------------------------
+
+    def _style(self, attributes: Attributes) -> None:
+        """An automatic style made from the title's style marks a title as well."""
+        if attributes.get(_STYLE_PARENT) in self._titles and len(self._titles) < _STYLES:
+            self._titles.add(attributes.get(_STYLE_NAME, ""))
+
+    def _paragraph(self, attributes: Attributes) -> None:
+        self._frames.begin(_TITLE if attributes.get(_STYLE) in self._titles else 0)
+
+    def _heading(self, attributes: Attributes) -> None:
+        level = whole(attributes.get(_LEVEL), 1)
+        self._frames.begin(max(1, min(level, DEEPEST_HEADING)))
+
+    def _paragraph_end(self) -> None:
+        self._frames.end()
+        if self._after and not self._frames.inside:
+            self._found += self._after
+            self._after.clear()
+
+    def _text(self, text: str, level: int) -> None:
+        around = self._asides[-1].grids if self._asides else 0
+        grid = self._grids[-1] if len(self._grids) > around else None
+        if grid is not None and grid.cells:
+            grid.cells[-1].texts.append((text, level))
+        elif self._slide is not None and not self._asides and self._title_frame:
+            self._put(Block(text, "heading", 1, self._slide))
+        else:
+            self._flowing(text, level)
+
+    def _flowing(self, text: str, level: int) -> None:
+        if not level or self._asides or self._slide is not None or self._sheets:
+            self._put(Block(text, location=self._place()))
+            return
+        if level == _TITLE and not self._titled:
+            self._titled = True
+            self._put(Metadata(title=real_title(text)))
+        level = min(level, DEEPEST_HEADING) if level != _TITLE else 1
+        self._put(Block(text, "heading", level, self._outline.heading(text, level)))
+
+    def _put(self, item: Item | Embedded) -> None:
+        """What stands inside an open paragraph comes after it."""
+        if self._sheets and self._grids and not self._grids[0].begun:
+            sheet = self._grids[0]
+            sheet.begun = True
+            name = sheet.name or "Sheet"
+            self._found.append(Block(name, "heading", 1, Location("sheet", name, name=name)))
+        if self._frames.inside:
+            self._after.append(item)
+            return
+        self._found.append(item)
+
+    def _place(self) -> Location:
+        if self._asides and self._asides[-1].location is not None:
+            return self._asides[-1].location
+        if self._slide is not None:
+            return self._slide
+        if self._sheets and self._grids:
+            sheet = self._grids[0]
+            if sheet.cells:
+                return _row_place(sheet)
+            return Location("sheet", f"{sheet.name} drawing", name=sheet.name)
+        return self._outline.paragraph()
+
+    # --- notes, comments, shapes ------------------------------------------------------------
+
+    def _notes(self, attributes: Attributes) -> None:
+        self._aside(Location("slide", f"slide {self._slides} notes", self._slides))
+
+    def _aside(self, place: Location | None) -> None:
+        self._asides.append(_Aside(place, len(self._grids)))
+        self._frames.pause()
+
+    def _aside_end(self) -> None:
+        if self._asides:
+            self._asides.pop()
+        self._frames.resume()
+
+    def _shape(self, attributes: Attributes) -> None:
+        kind = attributes.get(_CLASS)
+        if kind in _DECORATION:
+            self.scanner.skip()
+            return
+        self._title_frame = kind == "title"
+        self._frames.pause()
+
+    def _shape_end(self) -> None:
+        self._title_frame = False
+        self._frames.resume()
+
+    def _object(self, attributes: Attributes) -> None:
+        folder = attributes.get(_LINK, "")
+        if folder:
+            self._put(Embedded(folder, self._place()))
+
+    def _page(self, attributes: Attributes) -> None:
+        self._slides += 1
+        self._slide = Location("slide", f"slide {self._slides}", self._slides)
+
+    def _page_end(self) -> None:
+        self._slide = None
+        if len(self._found) <= _SLIDE_ITEMS:
+            number = self._slides
+            self._found.sort(key=lambda item: _slide_order(item, number))
+
+    # --- tables and sheets --------------------------------------------------------------------
+
+    def _spreadsheet(self, attributes: Attributes) -> None:
+        self._sheets = True
+
+    def _table(self, attributes: Attributes) -> None:
+        self._grids.append(_Grid(attributes.get(_NAME) if self._sheets else None))
+        self._frames.pause()
+
+    def _table_end(self) -> None:
+        if self._grids:
+            self._grids.pop()
+        self._frames.resume()
+
+    def _header_rows(self, inside: bool) -> None:
+        if self._grids:
+            self._grids[-1].header = inside
+
+    def _row(self, attributes: Attributes) -> None:
+        if self._grids:
+            grid = self._grids[-1]
+            grid.row += 1
+            grid.repeat = max(1, whole(attributes.get(_ROWS), 1))
+            grid.cells = []
+
+    def _cell(self, attributes: Attributes) -> None:
+        if self._grids:
+            self._grids[-1].cells.append(_Cell(attributes))
+
+    def _row_end(self) -> None:
+        if self._grids:
+            grid = self._grids[-1]
+            self._emit_row(grid)
+            grid.row += grid.repeat - 1
+
+    def _emit_row(self, grid: _Grid) -> None:
+        cells, grid.cells = grid.cells, []
+        sheet = grid.name is not None
+        if len(cells) == 1 and not sheet:
+            for text, level in cells[0].texts:  # a frame around text, not a row of data
+                self._text(text, level)
+            return
+        shown: list[str] = []
+        for cell in cells:
+            text = cell.text()
+            if text:
+                shown += [text] * self._times(cell, grid.repeat)
+        if not shown:
+            return
+        header = grid.header or grid.rows == 0
+        grid.rows += 1
+        text = CELL_SEPARATOR.join(shown)
+        if len(self._grids) > 1 and self._grids[-2].cells:
+            self._grids[-2].cells[-1].texts.append((text, 0))
+            return
+        place = _row_place(grid) if sheet else self._place()
+        self._put(Block(text, "table_header" if header else "table_row", 0, place))
+
+    def _times(self, cell: _Cell, rows: int) -> int:
+        """How often a cell is written out in its row, whatever its repeat count says."""
+        columns = max(1, whole(cell.attributes.get(_COLUMNS), 1))
+        if columns * rows > 1:
+            self._repeated += columns * rows
+            if self._repeated > SHEET_REPEATED_CELLS:
+                raise limit_reached(
+                    "repeated cells", self._repeated, SHEET_REPEATED_CELLS, "cells", SMALLER
+                )
+        return min(columns, SHEET_REPEAT_COLUMNS)
+
+
+def _row_place(sheet: _Grid) -> Location:
+    name, row = sheet.name or "Sheet", max(1, sheet.row)
+    if sheet.repeat == 1:
+        return Location("sheet", f"{name} row {row}", row, name)
+    end = row + sheet.repeat - 1
+    return Location("sheet", f"{name} rows {row} to {end}", row, name, end)
+
+
+def _slide_order(item: Item | Embedded, number: int) -> bool:
+    """Of the slide just ended, everything but its title comes later."""
+    place = item.location if isinstance(item, (Block, Embedded)) else None
+    here = place is not None and place.number == number
+    return here and not (isinstance(item, Block) and item.kind == "heading")
