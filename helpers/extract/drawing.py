@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from helpers.extract.blocks import CELL_SEPARATOR
 from helpers.extract.markup import Attributes, OnEnd, OnStart, Scanner, table
 from helpers.extract.opc import NAMESPACES, Package
 from helpers.limits import OFFICE_BLOCK_CHARS
@@ -42,35 +43,42 @@ class _Collector:
     def __init__(self, part: str) -> None:
         self.found: list[str] = []
         self._parts: list[str] = []
-        self._names: set[str] = set()
+        self._names: dict[str, None] = {}
         self._in_names = False
         self.scanner: Scanner
         starts: dict[str, OnStart] = {
             "a:t m:t": lambda _: self.scanner.collect(self._parts.append),
             "a:br": lambda _: self._parts.append("\n"),
-            "c:strCache": lambda _: self._enter_names(True),
+            "c:strCache": lambda _: self._switch(True),
             "c:v": self._name_start,
             "c:numCache mc:Fallback": lambda _: self.scanner.skip(),
         }
         ends: dict[str, OnEnd] = {
             "a:t m:t": lambda: self.scanner.collect(None),
             "a:p": self._paragraph,
-            "c:strCache": lambda: self._enter_names(False),
-            "c:v": self._name,
+            "c:strCache": lambda: self._switch(False),
+            "c:v": self._name_end,
+            "c:chart": self._names_end,
         }
         self.scanner = Scanner(part, table(starts, NAMESPACES), table(ends, NAMESPACES))
 
     def relieve(self) -> None:
-        """Cut a paragraph that has no end."""
+        """Cut a paragraph or a list of names that has no end."""
         if sum(map(len, self._parts)) > OFFICE_BLOCK_CHARS:
             self._paragraph()
+        if sum(len(name) + 50 for name in self._names) > OFFICE_BLOCK_CHARS:
+            self._names_end()
 
-    def _enter_names(self, inside: bool) -> None:
-        self._in_names = inside
+    def _switch(self, in_names: bool) -> None:
+        self._in_names = in_names
 
-    def _paragraph(self) -> None:
+    def _taken(self) -> str:
         text = "".join(self._parts).strip()
         self._parts.clear()
+        return text
+
+    def _paragraph(self) -> None:
+        text = self._taken()
         if text:
             self.found.append(text)
 
@@ -78,11 +86,13 @@ class _Collector:
         if self._in_names:
             self.scanner.collect(self._parts.append)
 
-    def _name(self) -> None:
+    def _name_end(self) -> None:
         self.scanner.collect(None)
-        text = "".join(self._parts).strip()
-        self._parts.clear()
-        if text and text not in self._names:
-            if len(self._names) < OFFICE_BLOCK_CHARS:
-                self._names.add(text)
-            self.found.append(text)
+        if self._in_names and (text := self._taken()):
+            self._names[text] = None
+
+    def _names_end(self) -> None:
+        """A chart's names in one paragraph: each alone would be a line without a sense."""
+        if self._names:
+            self.found.append(CELL_SEPARATOR.join(self._names))
+            self._names.clear()
