@@ -96,7 +96,7 @@ class Archive:
         if entry is None:
             raise _corrupt(f"has no part {name}")
         if entry.flag_bits & _ENCRYPTED_FLAG:
-            raise Unread("encrypted", "is encrypted", "Save a copy without a password.")
+            raise Unread("encrypted", "The file is encrypted", "Save a copy without a password.")
         if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
             raise _corrupt(f"stores {name} by the unknown method {entry.compress_type}")
         stored = max(1, min(entry.compress_size, self._bytes))
@@ -115,7 +115,7 @@ class Archive:
         for piece in self.pieces(name):
             found += piece
             if len(found) > most:
-                raise limit_reached(f"part {name}", len(found), most, "bytes inflated", SMALLER)
+                raise limit_reached(f"Part {name}", len(found), most, "bytes inflated", SMALLER)
         return bytes(found)
 
     def _inflate(self, entry: zipfile.ZipInfo) -> Iterator[bytes]:
@@ -130,14 +130,14 @@ class Archive:
 
     def _check(self, name: str, inflated: int, stored: int) -> None:
         for what, reached, limit, unit in (
-            (f"part {name}", inflated, ZIP_PART_BYTES, "bytes inflated"),
-            ("document", self._inflated, ZIP_DOCUMENT_BYTES, "bytes inflated"),
+            (f"Part {name}", inflated, ZIP_PART_BYTES, "bytes inflated"),
+            ("The document", self._inflated, ZIP_DOCUMENT_BYTES, "bytes inflated"),
         ):
             if reached > limit:
                 raise limit_reached(what, reached, limit, unit, SMALLER)
         ratio = max(inflated / stored, self._inflated / max(1, self._bytes))
         if ratio > ZIP_RATIO:
-            what, unit = f"compression of part {name}", "bytes inflated per stored byte"
+            what, unit = f"Compression of part {name}", "bytes inflated per stored byte"
             raise limit_reached(what, math.ceil(ratio), ZIP_RATIO, unit, SMALLER)
 
 
@@ -147,7 +147,9 @@ class Archive:
 def _refuse_other_kinds(file: BinaryIO, size: int) -> None:
     """An empty file, and the compound files that carry a password or an old document."""
     if size == 0:
-        raise Unread("empty", "has 0 bytes", "Delete it, or save the document again.")
+        raise Unread(
+            "empty", "The file is empty (0 bytes)", "Delete it, or save the document again."
+        )
     file.seek(0)
     if file.read(len(_COMPOUND_FILE)) != _COMPOUND_FILE:
         return
@@ -155,11 +157,13 @@ def _refuse_other_kinds(file: BinaryIO, size: int) -> None:
     tail = b""
     while piece := file.read(1 << 20):
         if _ENCRYPTED_STREAM in tail + piece:
-            raise Unread("encrypted", "needs a password", "Save a copy without a password.")
+            raise Unread(
+                "encrypted", "The file needs a password", "Save a copy without a password."
+            )
         tail = piece[-len(_ENCRYPTED_STREAM) :]
     raise Unread(
         "unsupported",
-        "is an old binary Office document (.doc, .xls, .ppt) by its content",
+        "The file is an old binary Office document (.doc, .xls, .ppt) by its content",
         "Save it in the present format of that program (.docx, .xlsx, .pptx).",
     )
 
@@ -204,7 +208,7 @@ def _refuse_overlaps(entries: list[zipfile.ZipInfo]) -> None:
         overlaps += begin < reach
         reach = max(reach, end)
     if overlaps:
-        raise limit_reached("overlapping ZIP entries", overlaps, 0, "entries", RESAVE)
+        raise limit_reached("Overlapping ZIP entries", overlaps, 0, "entries", RESAVE)
 
 
 def _span(entry: zipfile.ZipInfo) -> tuple[int, int, str]:
@@ -222,10 +226,12 @@ def _plain(name: str) -> str:
 
 
 def _corrupt(reason: str) -> Unread:
-    return Unread("corrupt", reason, RESAVE)
+    return Unread("corrupt", f"The file {reason}", RESAVE)
 
 
 def _io_failure(error: OSError) -> Unread:
     if error.errno in (None, errno.EINVAL):
         return _corrupt("is cut short or damaged: an offset points outside the file")
-    return Unread("unreadable", f"cannot be read ({error.strerror})", "Check the disk or share.")
+    return Unread(
+        "unreadable", f"The file cannot be read ({error.strerror})", "Check the disk or share."
+    )

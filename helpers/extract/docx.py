@@ -108,7 +108,7 @@ class _Document:
             return
         self._chars += len(found.text)
         if self._chars > OFFICE_TEXT_CHARS:
-            raise limit_reached("text", self._chars, OFFICE_TEXT_CHARS, "code points", SMALLER)
+            raise limit_reached("Text", self._chars, OFFICE_TEXT_CHARS, "code points", SMALLER)
         yield Block(found.text, found.kind, found.level, self._place(found))
 
     def _place(self, found: Found) -> Location:
@@ -138,7 +138,7 @@ class _Document:
     def _imported(self, part: str, place: Location) -> Iterator[Item]:
         reader = _reader_of_import(part)
         if reader is None:
-            message = f"the imported part {part} is in a format that is not read"
+            message = f"The imported part {part} is in a format that is not read"
             yield Notice("part_unread", message, place)
             return
         data = self._package.archive.whole(part)
@@ -146,6 +146,8 @@ class _Document:
         for item in reader(io.BytesIO(data), ctx):
             if isinstance(item, Block):
                 yield from self._located(Found(item.text, item.kind, item.level), {})
+            elif isinstance(item, Metadata) and item.title:  # it stands nowhere else
+                yield from self._located(Found(item.title, "heading", 1), {})
 
 
 def _reader_of_import(part: str) -> Reader | None:

@@ -122,10 +122,10 @@ class Scanner:
             fed += len(piece)
             pending = fed - max(0, self._parser.CurrentByteIndex)
             if pending > MARKUP_TOKEN_BYTES:
-                what, unit = f"one tag of {self._part}", "bytes"
+                what, unit = f"One tag of {self._part}", "bytes"
                 raise limit_reached(what, pending, MARKUP_TOKEN_BYTES, unit, RESAVE)
             if len(self._names) > MARKUP_NAMES:
-                what, unit = f"distinct names of {self._part}", "names"
+                what, unit = f"Distinct names of {self._part}", "names"
                 raise limit_reached(what, len(self._names), MARKUP_NAMES, unit, RESAVE)
             yield
         self._feed(b"", True)
@@ -141,12 +141,12 @@ class Scanner:
             self._parser.Parse(piece, final)
         except expat.ExpatError as error:
             raise Unread(
-                "corrupt", f"part {self._part} is not well-formed XML ({error})", RESAVE
+                "corrupt", f"Part {self._part} is not well-formed XML ({error})", RESAVE
             ) from error
 
     def _refuse_doctype(self, *declaration: object) -> NoReturn:
         raise Unread(
-            "corrupt", f"part {self._part} declares a DOCTYPE, which is never followed", RESAVE
+            "corrupt", f"Part {self._part} declares a DOCTYPE, which is never followed", RESAVE
         )
 
     def _check_encoding(self, version: str, encoding: str | None, standalone: int) -> None:
@@ -159,7 +159,7 @@ class Scanner:
             letters = 0
         if letters != 256:
             raise Unread(
-                "corrupt", f"part {self._part} is in the unknown encoding {encoding[:40]}", RESAVE
+                "corrupt", f"Part {self._part} is in the unknown encoding {encoding[:40]}", RESAVE
             )
 
 
@@ -190,4 +190,4 @@ def _tracking(
 
 
 def _too_deep(part: str, depth: int) -> Unread:
-    return limit_reached(f"nesting in {part}", depth, MARKUP_DEPTH, "elements", RESAVE)
+    return limit_reached(f"Nesting in {part}", depth, MARKUP_DEPTH, "elements", RESAVE)

@@ -43,7 +43,7 @@ def read(file: BinaryIO, ctx: Context) -> Iterator[Item]:
     metadata = _metadata(archive)
     yield metadata
     if _BODY not in archive:
-        raise Unread("corrupt", f"has no part {_BODY}", RESAVE)
+        raise Unread("corrupt", f"The file has no part {_BODY}", RESAVE)
     body = BodyScanner(_BODY, metadata.title is not None)
     chars = formulas = 0
     for _ in body.scanner.scan(archive.pieces(_BODY)):
@@ -56,7 +56,7 @@ def read(file: BinaryIO, ctx: Context) -> Iterator[Item]:
             if isinstance(found, Block):
                 chars += len(found.text)
                 if chars > OFFICE_TEXT_CHARS:
-                    raise limit_reached("text", chars, OFFICE_TEXT_CHARS, "code points", SMALLER)
+                    raise limit_reached("Text", chars, OFFICE_TEXT_CHARS, "code points", SMALLER)
             yield found
     yield from _margins(archive)
 
@@ -64,12 +64,12 @@ def read(file: BinaryIO, ctx: Context) -> Iterator[Item]:
 def _refuse_encrypted(archive: Archive) -> None:
     """A password leaves the container open and its parts' bytes scrambled."""
     if "encrypted-package" in archive:
-        raise Unread("encrypted", "needs a password", "Save a copy without a password.")
+        raise Unread("encrypted", "The file needs a password", "Save a copy without a password.")
     if _MANIFEST not in archive:
         return
 
     def refuse(attributes: Attributes) -> None:
-        raise Unread("encrypted", "needs a password", "Save a copy without a password.")
+        raise Unread("encrypted", "The file needs a password", "Save a copy without a password.")
 
     try:
         actions = table({"manifest:encryption-data": refuse}, NAMESPACES)
@@ -150,7 +150,7 @@ def _formula(archive: Archive, found: Embedded, count: int) -> Iterator[Item]:
     if part not in archive:
         return
     if count > OFFICE_RELATED_PARTS:
-        raise limit_reached("embedded objects", count, OFFICE_RELATED_PARTS, "parts", SMALLER)
+        raise limit_reached("Embedded objects", count, OFFICE_RELATED_PARTS, "parts", SMALLER)
     parts: list[str] = []
     starts: dict[str, OnStart] = {
         _LETTERS: lambda _: scanner.collect(parts.append),

@@ -430,7 +430,7 @@ class BodyScanner:
             self._repeated += columns * rows
             if self._repeated > SHEET_REPEATED_CELLS:
                 raise limit_reached(
-                    "repeated cells", self._repeated, SHEET_REPEATED_CELLS, "cells", SMALLER
+                    "Repeated cells", self._repeated, SHEET_REPEATED_CELLS, "cells", SMALLER
                 )
         return min(columns, SHEET_REPEAT_COLUMNS)
 

@@ -75,7 +75,7 @@ class Package:
                 return relationship.target
         if usual in self.archive:
             return usual
-        raise Unread("corrupt", f"has no document part such as {usual}", RESAVE)
+        raise Unread("corrupt", f"The file has no document part such as {usual}", RESAVE)
 
     def relationships(self, part: str) -> dict[str, Relationship]:
         """The internal relationships of a part ("" is the container) by their id."""
@@ -92,7 +92,7 @@ class Package:
             kind = attributes.get("Type", "").rpartition("/")[2]
             found[attributes.get("Id", "")] = Relationship(kind, _inside(folder, target))
             if len(found) > OFFICE_RELATED_PARTS:
-                what = f"relationships in {source}"
+                what = f"Relationships in {source}"
                 raise limit_reached(what, len(found), OFFICE_RELATED_PARTS, "parts", SMALLER)
 
         actions = table({"rel:Relationship": add}, NAMESPACES)
@@ -113,7 +113,7 @@ class Package:
         self._followed += 1
         if self._followed > OFFICE_RELATED_PARTS:
             raise limit_reached(
-                "related parts", self._followed, OFFICE_RELATED_PARTS, "parts", SMALLER
+                "Related parts", self._followed, OFFICE_RELATED_PARTS, "parts", SMALLER
             )
         return self.archive.pieces(part)
 

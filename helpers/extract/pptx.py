@@ -53,7 +53,7 @@ class _Presentation:
                 if isinstance(item, Block):
                     self._chars += len(item.text)
                     if self._chars > OFFICE_TEXT_CHARS:
-                        what, unit = "text", "code points"
+                        what, unit = "Text", "code points"
                         raise limit_reached(what, self._chars, OFFICE_TEXT_CHARS, unit, SMALLER)
                 yield item
 
@@ -66,7 +66,7 @@ class _Presentation:
             arrow = related.get(first(attributes, _RELATION))
             slides.append(arrow.target if arrow else "")
             if len(slides) > OFFICE_RELATED_PARTS:
-                what, unit = "slides", "slides"
+                what, unit = "Slides", "slides"
                 raise limit_reached(what, len(slides), OFFICE_RELATED_PARTS, unit, SMALLER)
 
         actions = table({"p:sldId": slide}, NAMESPACES)
@@ -76,7 +76,7 @@ class _Presentation:
     def _slide(self, number: int, part: str) -> Iterator[Item]:
         place = Location("slide", f"slide {number}", number)
         if part not in self._package.archive:
-            yield Notice("part_unread", f"slide {number} is missing from the file", place)
+            yield Notice("part_unread", f"Slide {number} is missing from the file", place)
             return
         try:
             yield from self._shapes(part, place, notes=False)

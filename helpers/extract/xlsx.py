@@ -52,7 +52,9 @@ class _Workbook:
         self._package = package
         self._main = package.main_part("xl/workbook.xml")
         if self._main.endswith(".bin"):
-            raise Unread("unsupported", "is a binary workbook (.xlsb)", "Save it as .xlsx.")
+            raise Unread(
+                "unsupported", "The file is a binary workbook (.xlsb)", "Save it as .xlsx."
+            )
         self._related = package.relationships(self._main)
         self._strings = SharedStrings()
         self._formats: list[Render] = []
@@ -74,7 +76,7 @@ class _Workbook:
 
     def _sheet(self, sheet: Sheet) -> Iterator[Item]:
         if sheet.part not in self._package.archive:
-            yield Notice("part_unread", f"the sheet {sheet.name!r} is missing from the file")
+            yield Notice("part_unread", f"The sheet {sheet.name!r} is missing from the file")
             return
         begun = False
         for item in self._sheet_items(sheet):
@@ -85,7 +87,7 @@ class _Workbook:
                     yield Block(sheet.name or "Sheet", "heading", 1, place)
                 self._chars += len(item.text)
                 if self._chars > OFFICE_TEXT_CHARS:
-                    what, unit = "text", "code points"
+                    what, unit = "Text", "code points"
                     raise limit_reached(what, self._chars, OFFICE_TEXT_CHARS, unit, SMALLER)
             yield item
 

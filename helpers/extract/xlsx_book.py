@@ -46,8 +46,8 @@ class SharedStrings:
     def check(self) -> None:
         """Raises Unread limit_reached."""
         for what, reached, limit, unit in (
-            ("shared strings", len(self), SHEET_STRINGS, "strings"),
-            ("shared strings", len(self._bytes), SHEET_STRING_BYTES, "bytes"),
+            ("Shared strings", len(self), SHEET_STRINGS, "strings"),
+            ("Shared strings", len(self._bytes), SHEET_STRING_BYTES, "bytes"),
         ):
             if reached > limit:
                 raise limit_reached(what, reached, limit, unit, SMALLER)
@@ -86,7 +86,7 @@ def read_strings(part: str, pieces: Iterable[bytes]) -> SharedStrings:
         strings.check()
         held = sum(map(len, parts))
         if held > SHEET_STRING_BYTES:
-            raise limit_reached("one string", held, SHEET_STRING_BYTES, "code points", SMALLER)
+            raise limit_reached("One string", held, SHEET_STRING_BYTES, "code points", SMALLER)
     return strings
 
 
@@ -136,7 +136,7 @@ def read_book(
         if arrow is not None:
             sheets.append(Sheet(attributes.get("name", ""), arrow.target))
         if len(sheets) > OFFICE_RELATED_PARTS:
-            raise limit_reached("sheets", len(sheets), OFFICE_RELATED_PARTS, "sheets", SMALLER)
+            raise limit_reached("Sheets", len(sheets), OFFICE_RELATED_PARTS, "sheets", SMALLER)
 
     actions = {"s:workbookPr": properties, "s:sheet": sheet}
     Scanner(part, table(actions, NAMESPACES)).run(pieces)
