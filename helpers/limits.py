@@ -61,6 +61,12 @@ RECORD_CHARS = 1_000_000  # code points of one JSON line
 MARKUP_CHARS = 1_000_000  # code points of one unfinished HTML tag, comment or script
 PARAGRAPH_CHARS = 32_000  # code points of one block; a longer paragraph is cut at a line end
 
+# --- extraction: PDF -----------------------------------------------------------------
+PDF_PAGES = 20_000  # pages of one file
+PDF_STREAM_BYTES = 32 * MIB  # bytes one stream may inflate to
+PDF_RAW_STREAM_BYTES = 128 * MIB  # bytes of one stream as it lies in the file
+PDF_OUTLINE_ENTRIES = 20_000  # bookmarks of one file
+
 # --- reader processes ----------------------------------------------------------------
 READERS_MAX = 4  # processes that parse documents at the same time
 READER_START_S = 60.0  # seconds until a reader process must have said hello

@@ -1,68 +1,206 @@
-"""PDF, page by page, through pypdf.
+"""PDF, page by page: pypdf opens the file, our own reading of the page content gives the text.
 
 Promises: each block carries its page; a page whose text layer is missing or unusable is
-reported and its letters are not indexed; one bad page does not cost the others; nothing is
-printed, whatever pypdf has to say; inflated streams, pages and nesting are capped.
-Does not: recognise images, run scripts or open attachments, or ask for passwords (a file
-that opens with the empty password is read).
+reported and its letters are not indexed; one bad page does not cost the others; memory is that
+of one page; nothing is printed, whatever pypdf has to say; streams, pages, forms and nesting
+are capped.
+Does not: recognise images, run scripts, open attachments, or ask for passwords (a file that
+opens with the empty password is read, whatever its owner forbids).
 """
 
 from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, BinaryIO
 
+from helpers import limits
 from helpers.errors import Unread, limit_reached
-from helpers.extract import pdf_text
+from helpers.extract import pdf_cid, pdf_layout, pdf_notes, pdf_text
 from helpers.extract.blocks import Block, Context, Item, Location, Metadata, Notice
+from helpers.extract.pdf_content import Page
+from helpers.extract.pdf_font import Font, GlyphTables
 
-PDF_PAGES = 20_000  # pages of one file
-NO_OCR = "This version cannot recognise images; run the file through an OCR program first"
+SCAN_REMEDY = (
+    "This version does not recognise text in images: run the file through an OCR program "
+    "and sync again"
+)
+SAVE_REMEDY = "Open it in a PDF program and save it again"
+RELEASE_PAGES = 20  # pages after which pypdf's cache of objects is emptied
+FONTS_KEPT = 200  # fonts of one document
+OUTLINES_ONLY = 20  # filled shapes on a page without letters: text drawn as outlines
+HIDDEN_SHARE = 0.8  # of a page's letters: above it they are the result of an OCR program
 
-_TITLE = re.compile(r"\s+")
+_SPACES = re.compile(r"\s+")
+_PROGRAM_TITLE = re.compile(r"^Microsoft (?:Word|PowerPoint|Excel) - ", re.I)
+_NO_TITLE = re.compile(
+    r"^(?:untitled|document\d*|slide \d+|powerpoint presentation|binder\d*|title|print|"
+    r".*\.(?:pdf|docx?|pptx?|xlsx?|odt|hwp|indd|dvi|tex|txt|html?|rtf|qxd))$",
+    re.I,
+)
 
 
 def read(file: BinaryIO, ctx: Context) -> Iterator[Item]:
     """Blocks of a PDF. Raises Unread: `missing_reader`, `encrypted`, `corrupt`, `empty`,
     `no_text`, `limit_reached`.
     """
-    pypdf = _library()
-    reader = _open(pypdf, file)
-    yield Metadata(title=_title(reader))
-    count = _pages(reader)
-    readable, refused = 0, ""
-    for number in range(1, count + 1):
+    document = _Document(file, ctx)
+    yield Metadata(title=document.title())
+    outline = document.outline()
+    for number in range(1, document.count + 1):
         ctx.heartbeat()
         place = Location("page", f"p. {number}", number)
+        yield from document.page(number, place, outline.get(number, {}))
+    document.finish()
+
+
+class _Document:
+    def __init__(self, file: BinaryIO, ctx: Context) -> None:
+        self.pypdf = _library()
+        self.heartbeat = ctx.heartbeat
+        self.reader = _open(self.pypdf, file)
+        self.count = _page_count(self.pypdf, self.reader)
+        self.tables = _glyph_tables()
+        self.fonts: dict[Any, tuple[Any, Font]] = {}
+        self.readable = 0
+        self.refused: list[Unread] = []
+
+    # --- pages -----------------------------------------------------------------------
+
+    def page(self, number: int, place: Location, titles: Mapping[str, int]) -> Iterator[Item]:
+        """The blocks of one page, or a notice why there are none."""
         try:
-            text = reader.pages[number - 1].extract_text()
-        except pypdf.errors.LimitReachedError as error:
-            if count == 1:
-                raise limit_reached(
-                    "A content stream", 75_000_001, 75_000_000, "bytes", ""
-                ) from error
-            yield Notice("limit_reached", f"page {number}: {error}", place)
-            continue
-        except Exception as error:
-            refused = refused or "corrupt"
-            yield Notice("corrupt", f"page {number} cannot be read: {error}"[:200], place)
-            continue
-        text = pdf_text.repair(text)
-        verdict = pdf_text.judge(text)
-        if not verdict.usable:
-            refused = refused or "no_text"
-            yield Notice(
-                "no_text", f"page {number} has an unusable text layer: {verdict.reason}", place
+            content, notes = self._content(number)
+            found = list(self._blocks(content, notes, number, place, titles))
+        except self.pypdf.errors.LimitReachedError:
+            most = limits.PDF_STREAM_BYTES
+            error = limit_reached(
+                f"A stream of page {number}", most + 1, most, "bytes", "Print the page anew"
             )
-            continue
-        readable += 1
-        yield Block(pdf_text.without_control(text).strip(), "paragraph", 0, place)
-    if not readable:
-        if refused == "corrupt":
-            raise Unread("corrupt", "No page can be read", "Open and save it again")
-        raise Unread("no_text", "No page has a usable text layer", NO_OCR)
+            found = [self._refuse(error, place)]
+        except (RecursionError, MemoryError):
+            raise
+        except Exception as error:
+            reason = f"Page {number} is damaged: {type(error).__name__}: {error}"
+            found = [self._refuse(Unread("corrupt", reason[:300], SAVE_REMEDY), place)]
+        self.readable += any(isinstance(item, Block) for item in found)
+        yield from found
+        if number % RELEASE_PAGES == 0:
+            self.reader.resolved_objects.clear()
+
+    def _content(self, number: int) -> tuple[Page, list[str]]:
+        source = self.reader.pages[number - 1]
+        content = Page(self._font, self.heartbeat)
+        content.show(_stream(source.get("/Contents")), source.get("/Resources") or {})
+        return content, pdf_notes.texts(source, lambda: Page(self._font, self.heartbeat))
+
+    def _font(self, resource: Any) -> Font:
+        key = (getattr(resource, "idnum", None), getattr(resource, "generation", id(resource)))
+        found = self.fonts.get(key)
+        if found is None:
+            if len(self.fonts) >= FONTS_KEPT:
+                self.fonts.clear()
+            font = resource.get_object() if hasattr(resource, "get_object") else resource
+            found = self.fonts[key] = (resource, Font(font, self.tables))
+        return found[1]
+
+    def _blocks(
+        self,
+        content: Page,
+        notes: list[str],
+        number: int,
+        place: Location,
+        titles: Mapping[str, int],
+    ) -> Iterator[Item]:
+        lines = pdf_layout.lines_of(content.spans)
+        for line in lines:
+            line.text = pdf_text.repair(line.text)
+        verdict = pdf_text.judge("\n".join(line.text for line in lines))
+        if verdict.usable:
+            hidden = sum(len(span.text) for span in content.spans if span.hidden)
+            total = sum(len(span.text) for span in content.spans)
+            recognised = content.images > 0 and hidden > total * HIDDEN_SHARE
+            for paragraph in pdf_layout.paragraphs_of(lines):
+                yield _block(paragraph, place, titles, recognised)
+        if verdict.reason:
+            yield self._judged(verdict, number, place)
+        elif not lines and not notes and (content.images or content.shapes > OUTLINES_ONLY):
+            reason = f"Page {number} is an image without a text layer"
+            yield self._refuse(Unread("no_text", reason, SCAN_REMEDY), place)
+        for note in notes:
+            yield Block(pdf_text.repair(note), "paragraph", 0, place)
+
+    def _judged(self, verdict: pdf_text.Verdict, number: int, place: Location) -> Notice:
+        if verdict.usable:
+            return Notice("no_text", f"Page {number} is damaged in part: {verdict.reason}", place)
+        reason = f"Page {number} has an unusable text layer: {verdict.reason}"
+        return self._refuse(Unread("no_text", reason, SCAN_REMEDY), place)
+
+    def _refuse(self, error: Unread, place: Location) -> Notice:
+        if len(self.refused) < 10:
+            self.refused.append(error)
+        return Notice(error.code, str(error), place)
+
+    def finish(self) -> None:
+        """Raises Unread where no page gave text."""
+        if self.readable:
+            return
+        if not self.refused:
+            raise Unread("empty", "The file holds no text", "")
+        codes = [error.code for error in self.refused]
+        for code in ("limit_reached", "no_text", "corrupt"):
+            if code in codes:
+                first = self.refused[codes.index(code)]
+                if self.count == 1:
+                    raise first
+                raise Unread(code, f"No page has usable text. {first.reason}", first.remedy)
+
+    # --- the document ----------------------------------------------------------------
+
+    def title(self) -> str | None:
+        """The title in the document's properties, unless a program put it there."""
+        try:
+            title = self.reader.metadata.title if self.reader.metadata else None
+        except Exception:
+            return None
+        if not isinstance(title, str):
+            return None
+        title = _PROGRAM_TITLE.sub("", _SPACES.sub(" ", pdf_text.repair(title)).strip())
+        usable = pdf_text.judge(title).usable and not _NO_TITLE.match(title)
+        return title[: limits.READER_FIELD_CHARS] if usable else None
+
+    def outline(self) -> dict[int, dict[str, int]]:
+        """Bookmarks: their levels by title, by page number."""
+        found: dict[int, dict[str, int]] = {}
+        try:
+            self._collect(self.reader.outline, 1, found)
+        except Exception:
+            return {}
+        return found
+
+    def _collect(self, entries: Any, level: int, found: dict[int, dict[str, int]]) -> None:
+        for entry in entries:
+            if isinstance(entry, list):
+                self._collect(entry, min(level + 1, 6), found)
+                continue
+            number = self.reader.get_destination_page_number(entry)
+            if number is not None and isinstance(entry.title, str):
+                found.setdefault(number + 1, {})[_key(entry.title)] = level
+
+
+def _block(
+    paragraph: pdf_layout.Paragraph, place: Location, titles: Mapping[str, int], ocr: bool
+) -> Block:
+    text = pdf_text.without_unknown(paragraph.text)
+    level = titles.get(_key(text), 0)
+    if not level and paragraph.is_heading:
+        level = 1 if paragraph.ratio > 1.7 else 2 if paragraph.ratio > 1.35 else 3
+    return Block(text, "heading" if level else "paragraph", level, place, ocr)
+
+
+def _key(title: str) -> str:
+    return re.sub(r"[\W\d_]+", "", title).casefold()
 
 
 def _library() -> Any:
@@ -72,40 +210,79 @@ def _library() -> Any:
     except ImportError as error:
         raise Unread("missing_reader", "PDF needs pypdf", "pip install pypdf") from error
     logging.getLogger("pypdf").setLevel(logging.CRITICAL + 1)
+    most = limits.PDF_STREAM_BYTES
+    configure = getattr(pypdf, "overwrite_configuration", None)
+    if configure is None:
+        from pypdf import _configuration  # the public name moved between releases
+
+        configure = _configuration.overwrite_configuration
+    configure(
+        zlib_maximum_output_length=most,
+        lzw_maximum_output_length=most,
+        run_length_maximum_output_length=most,
+        maximum_declared_stream_length=limits.PDF_RAW_STREAM_BYTES,
+        outline_maximum_entries=limits.PDF_OUTLINE_ENTRIES,
+    )
     return pypdf
+
+
+def _glyph_tables() -> GlyphTables:
+    from pypdf._codecs import adobe_glyphs, charset_encoding
+
+    return GlyphTables(adobe_glyphs, charset_encoding, pdf_cid.letters)
 
 
 def _open(pypdf: Any, file: BinaryIO) -> Any:
     try:
         reader = pypdf.PdfReader(file, strict=False)
         if reader.is_encrypted and not reader.decrypt(""):
-            raise Unread("encrypted", "The file needs a password", "Save a copy without a password")
+            raise Unread(
+                "encrypted", "The file is protected by a password", "Save a copy without it"
+            )
         return reader
-    except Unread:
+    except (Unread, MemoryError):
         raise
+    except pypdf.errors.FileNotDecryptedError as error:
+        raise Unread(
+            "encrypted", "The file is protected by a password", "Save a copy without it"
+        ) from error
     except pypdf.errors.DependencyError as error:
         raise Unread(
-            "missing_reader", "AES needs cryptography", "pip install cryptography"
+            "missing_reader",
+            "The file's AES encryption needs cryptography",
+            "pip install cryptography",
         ) from error
+    except pypdf.errors.EmptyFileError as error:
+        raise Unread("empty", "The file has no content", "") from error
+    except NotImplementedError as error:
+        raise Unread("encrypted", f"Its encryption is unknown: {error}"[:300], "") from error
     except Exception as error:
-        raise Unread(
-            "corrupt", f"No readable PDF: {error}"[:200], "Open and save it again"
-        ) from error
+        raise Unread("corrupt", f"It is no readable PDF: {error}"[:300], SAVE_REMEDY) from error
 
 
-def _pages(reader: Any) -> int:
+def _page_count(pypdf: Any, reader: Any) -> int:
     try:
         count = len(reader.pages)
+    except pypdf.errors.DependencyError as error:
+        raise Unread(
+            "missing_reader",
+            "The file's AES encryption needs cryptography",
+            "pip install cryptography",
+        ) from error
+    except MemoryError:
+        raise
     except Exception as error:
-        raise Unread("corrupt", f"No page tree: {error}"[:200], "Open and save it again") from error
-    if count > PDF_PAGES:
-        raise limit_reached("The number of pages", count, PDF_PAGES, "pages", "Split the file")
+        raise Unread("corrupt", f"It has no page tree: {error}"[:300], SAVE_REMEDY) from error
+    if count > limits.PDF_PAGES:
+        remedy = "Split it into smaller files"
+        raise limit_reached("The number of pages", count, limits.PDF_PAGES, "pages", remedy)
     return count
 
 
-def _title(reader: Any) -> str | None:
-    try:
-        title = reader.metadata.title if reader.metadata else None
-    except Exception:
-        return None
-    return _TITLE.sub(" ", title).strip() or None if isinstance(title, str) else None
+def _stream(contents: Any) -> bytes:
+    contents = contents.get_object() if hasattr(contents, "get_object") else contents
+    if contents is None:
+        return b""
+    if isinstance(contents, list):
+        return b"\n".join(_stream(part) for part in contents)
+    return bytes(contents.get_data()) if hasattr(contents, "get_data") else b""

@@ -50,12 +50,13 @@ _TONE_BEFORE_VOWEL = re.compile(f"([{_TONES}])([\u0e31\u0e34-\u0e3a])")
 _DOUBLED = re.compile(f"([{_ABOVE_BELOW}])\\1+")
 _DOUBLED_E = re.compile("\u0e40\u0e40")
 _GLYPH_CODE = re.compile(r"\(cid:\d+\)|/(?:g|G|cid|C|glyph|uni|index)\d{1,5}\b|/\.notdef")
-_CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]+")
+_UNKNOWN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufffd]+")
 # Scripts that a page of this product's readers may well be written in.
-_KNOWN_SCRIPTS = frozenset(
+_NAMES = (
     "LATIN THAI HANGUL CJK HIRAGANA KATAKANA KATAKANA-HIRAGANA GREEK CYRILLIC HEBREW ARABIC "
-    "LAO KHMER MYANMAR DEVANAGARI FULLWIDTH HALFWIDTH MODIFIER COMBINING IDEOGRAPHIC".split()  # noqa: SIM905
+    "LAO KHMER MYANMAR DEVANAGARI FULLWIDTH HALFWIDTH MODIFIER COMBINING IDEOGRAPHIC"
 )
+_KNOWN_SCRIPTS = frozenset(_NAMES.split())
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,20 +84,20 @@ def repair_thai(text: str) -> str:
     return _DOUBLED.sub(r"\1", text)
 
 
-def without_control(text: str) -> str:
-    """`text` without signs that no reader can see."""
-    return _CONTROL.sub("", text)
+def without_unknown(text: str) -> str:
+    """`text` without control signs and without the places of unknown letters."""
+    return _UNKNOWN.sub("", text)
 
 
-def judge(text: str, unmapped: int = 0) -> Verdict:
-    """A verdict on one page's text, of which `unmapped` glyphs could not be read at all."""
+def judge(text: str) -> Verdict:
+    """A verdict on one page's text, in which U+FFFD stands for a glyph without a letter."""
     sample = text[:SAMPLE_CHARS]
     signs = Counter(sign for sign in sample if not sign.isspace())
-    total = sum(signs.values()) + unmapped
+    total = sum(signs.values())
     if not total:
-        return Verdict(False, "no text")
+        return Verdict(False)
     codes = sum(len(code) for code in _GLYPH_CODE.findall(sample))
-    junk = codes + unmapped + sum(n for sign, n in signs.items() if _is_junk(sign))
+    junk = codes + sum(n for sign, n in signs.items() if _is_junk(sign))
     if junk > total * JUNK_SHARE:
         return Verdict(False, f"{junk:,} of {total:,} signs have no known letter")
     soup = _rare_scripts(signs)
