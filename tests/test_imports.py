@@ -38,7 +38,7 @@ MAY_IMPORT = {
     "stdio": set(),
     "render": set(),
     "mcp_offer": set(),
-    "rag_sync": STORY_ROOMS | DOOR_ROOMS,  # its command line is a door
+    "rag_sync": STORY_ROOMS | DOOR_ROOMS | {"changes"},  # its command line is a door
     "rag_search": STORY_ROOMS | DOOR_ROOMS,
     "rag_server": DOOR_ROOMS | {"stdio", "render", "mcp_offer", "rag_search"},
     "semantic_worker": {"semantic"},
