@@ -30,6 +30,7 @@ SAVE_REMEDY = "Open it in a PDF program and save it again"
 RELEASE_PAGES = 20  # pages after which pypdf's cache of objects is emptied
 FONTS_KEPT = 200  # fonts of one document
 OUTLINES_ONLY = 20  # filled shapes on a page without letters: text drawn as outlines
+EMPTY_STREAM_BYTES = 24  # bytes of a packed stream that may well hold nothing
 HIDDEN_SHARE = 0.8  # of a page's letters: above it they are the result of an OCR program
 
 _SPACES = re.compile(r"\s+")
@@ -92,7 +93,8 @@ class _Document:
     def _content(self, number: int) -> tuple[Page, list[str]]:
         source = self.reader.pages[number - 1]
         content = Page(self._font, self.heartbeat)
-        content.show(_stream(source.get("/Contents")), source.get("/Resources") or {})
+        stream = _stream(source.get("/Contents"))
+        content.show(stream, source.get("/Resources") or {})
         return content, pdf_notes.texts(source, lambda: Page(self._font, self.heartbeat))
 
     def _font(self, resource: Any) -> Font:
@@ -122,7 +124,10 @@ class _Document:
             total = sum(len(span.text) for span in content.spans)
             recognised = content.images > 0 and hidden > total * HIDDEN_SHARE
             for paragraph in pdf_layout.paragraphs_of(lines):
-                yield _block(paragraph, place, titles, recognised)
+                text = pdf_text.without_unknown(paragraph.text)
+                if text.strip():
+                    level = titles.get(_key(text)) or paragraph.heading_level
+                    yield Block(text, "heading" if level else "paragraph", level, place, recognised)
         if verdict.reason:
             yield self._judged(verdict, number, place)
         elif not lines and not notes and (content.images or content.shapes > OUTLINES_ONLY):
@@ -187,16 +192,6 @@ class _Document:
             number = self.reader.get_destination_page_number(entry)
             if number is not None and isinstance(entry.title, str):
                 found.setdefault(number + 1, {})[_key(entry.title)] = level
-
-
-def _block(
-    paragraph: pdf_layout.Paragraph, place: Location, titles: Mapping[str, int], ocr: bool
-) -> Block:
-    text = pdf_text.without_unknown(paragraph.text)
-    level = titles.get(_key(text), 0)
-    if not level and paragraph.is_heading:
-        level = 1 if paragraph.ratio > 1.7 else 2 if paragraph.ratio > 1.35 else 3
-    return Block(text, "heading" if level else "paragraph", level, place, ocr)
 
 
 def _key(title: str) -> str:
@@ -281,8 +276,11 @@ def _page_count(pypdf: Any, reader: Any) -> int:
 
 def _stream(contents: Any) -> bytes:
     contents = contents.get_object() if hasattr(contents, "get_object") else contents
-    if contents is None:
-        return b""
     if isinstance(contents, list):
         return b"\n".join(_stream(part) for part in contents)
-    return bytes(contents.get_data()) if hasattr(contents, "get_data") else b""
+    if not hasattr(contents, "get_data"):
+        return b""
+    data = bytes(contents.get_data())
+    if not data and len(getattr(contents, "_data", b"")) > EMPTY_STREAM_BYTES:
+        raise ValueError("its content stream cannot be unpacked")
+    return data

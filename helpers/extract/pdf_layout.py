@@ -18,10 +18,11 @@ from itertools import pairwise
 from helpers.extract.pdf_content import Span
 
 GAP_EM = 0.16  # of the font size: a wider gap between two spans is a space
-TAB_EM = 2.5  # of the font size: a wider one parts cells or columns
+MIXED_GAP_EM = 0.28  # of the font size: the same between a digit or Latin letter and Hangul
 BASELINE_EM = 0.35  # of the font size: spans nearer than this stand on one line
 LEADING = 1.75  # times the font size: lines further apart belong to two paragraphs
 FULL_LINE = 0.82  # of the width of its neighbours: a shorter line ends a paragraph
+SPACED_SHARE = 0.2  # of wrapped lines: this page keeps the spaces at line ends
 HEADING_RATIO = 1.18  # times the size of the body: larger short lines are headings
 HEADING_CHARS = 150  # code points
 
@@ -63,10 +64,13 @@ class Paragraph:
     lines: int
 
     @property
-    def is_heading(self) -> bool:
-        """Whether its size and length make it a heading."""
-        large = self.ratio >= HEADING_RATIO and self.lines <= 2
-        return large and len(self.text) <= HEADING_CHARS and not self.text.endswith((".", ","))
+    def heading_level(self) -> int:
+        """1 to 3 for a heading, by its size and length; else 0."""
+        if self.ratio < HEADING_RATIO or self.lines > 2 or len(self.text) > HEADING_CHARS:
+            return 0
+        if self.text.endswith((".", ",")):
+            return 0
+        return 1 if self.ratio > 1.7 else 2 if self.ratio > 1.35 else 3
 
 
 @dataclass(slots=True)
@@ -101,17 +105,15 @@ def paragraphs_of(lines: list[Line]) -> list[Paragraph]:
     """Paragraphs and headings, wrapped lines joined."""
     body = _body_size(lines)
     words = Counter(word for line in lines for word in line.text.split())
-    spaced = any(line.trailing_space for line in lines)
-    found: list[Paragraph] = []
-    group: list[Line] = []
+    groups: list[list[Line]] = []
     for line in lines:
-        if group and not _continues(group, line):
-            found.append(_paragraph(group, body, words, spaced))
-            group = []
-        group.append(line)
-    if group:
-        found.append(_paragraph(group, body, words, spaced))
-    return found
+        if groups and _continues(groups[-1], line):
+            groups[-1].append(line)
+        else:
+            groups.append([line])
+    wrapped = [line.trailing_space for group in groups for line in group[:-1]]
+    spaced = sum(wrapped) > len(wrapped) * SPACED_SHARE
+    return [_paragraph(group, body, words, spaced) for group in groups]
 
 
 # --- lines -------------------------------------------------------------------------------
@@ -165,8 +167,9 @@ def _line(pieces: list[_Piece]) -> list[Line]:
     right = pieces[0].right
     for piece in pieces[1:]:
         gap = piece.left - right
-        if gap > gap_wanted(piece) and not text.endswith(" ") and not piece.text.startswith(" "):
-            text += " "
+        if gap > gap_wanted(piece) and text[-1:] != " " and piece.text[:1] != " ":
+            wide = gap > MIXED_GAP_EM * piece.size
+            text += " " if wide or not _is_mixed(text[-1:], piece.text[:1]) else ""
         text += piece.text
         right = max(right, piece.right)
     size = Counter({p.size: len(p.text) for p in pieces}).most_common(1)[0][0]
@@ -215,7 +218,10 @@ def logical_order(text: str) -> str:
     rtl = sum(1 for sign in letters if _RIGHT_TO_LEFT.match(sign))
     if rtl * 2 < len(letters):
         return _RTL_RUN.sub(lambda m: _reversed(m[0]), text)
-    turned = _reversed(text).translate(_MIRROR)
+    turned = _reversed(text)
+    first = re.search(r"[()\[\]{}]", turned)
+    if first and first[0] in ")]}":  # else the file gives brackets by their meaning already
+        turned = turned.translate(_MIRROR)
     return _DIGITS.sub(lambda m: m[0][::-1], turned)
 
 
@@ -294,6 +300,12 @@ def _is_parted(head: str, tail: str, words: Counter[str]) -> bool:
     if words[left] > 1 and words[right] > 1:
         return False
     return bool(_KOREAN_TAIL.match(tail)) or len(left) == 1 or len(right.rstrip(".,)")) == 1
+
+
+def _is_mixed(before: str, after: str) -> bool:
+    """Whether an East Asian letter meets a digit or Latin letter, where programs add a little."""
+    east = [_is_hangul(sign) or _is_ideograph(sign) for sign in (before, after)]
+    return east[0] != east[1] and (after if east[0] else before).isalnum()
 
 
 def _is_thai(sign: str) -> bool:

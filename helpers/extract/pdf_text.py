@@ -50,7 +50,9 @@ _TONE_BEFORE_VOWEL = re.compile(f"([{_TONES}])([\u0e31\u0e34-\u0e3a])")
 _DOUBLED = re.compile(f"([{_ABOVE_BELOW}])\\1+")
 _DOUBLED_E = re.compile("\u0e40\u0e40")
 _GLYPH_CODE = re.compile(r"\(cid:\d+\)|/(?:g|G|cid|C|glyph|uni|index)\d{1,5}\b|/\.notdef")
-_UNKNOWN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufffd]+")
+_UNKNOWN = re.compile(
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufffd\ue000-\uf8ff\U000f0000-\U0010ffff]+"
+)
 # Scripts that a page of this product's readers may well be written in.
 _NAMES = (
     "LATIN THAI HANGUL CJK HIRAGANA KATAKANA KATAKANA-HIRAGANA GREEK CYRILLIC HEBREW ARABIC "
