@@ -128,7 +128,8 @@ def detect(file: BinaryIO, heartbeat: Callable[[], None] | None = None) -> Encod
         wide = _wide_encoding(start)
         if wide is not None:
             return wide
-        if controls > CONTROL_SHARE * len(start) or start.count(0) > NUL_SHARE * len(start):
+        nuls = start.count(0)
+        if controls > max(2, CONTROL_SHARE * len(start)) or nuls > max(2, NUL_SHARE * len(start)):
             raise binary_content()
     evidence = _Evidence()
     for raw in _reads(file, heartbeat):

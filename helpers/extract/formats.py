@@ -73,7 +73,7 @@ SOURCE_EXTENSIONS = (
     "cxx hh hpp hxx m mm cs fs vb go rs rb php pl pm lua r jl dart swift zig nim hs ml ex exs erl "
     "clj lisp el scm sql sh bash zsh fish ps1 psm1 bat cmd awk sed tcl asm s f90 f95 pas ada v sv "
     "vhd proto thrift graphql css scss sass less xml xsd xsl xslt dtd tex bib sty cmake mk tf "
-    "hcl ini cfg conf properties desktop service diff patch po pot srt vtt sol nix"
+    "hcl ini cfg conf properties desktop service diff patch po srt vtt sol nix"
 )
 SOURCE_FILE_NAMES = (
     "makefile gnumakefile dockerfile containerfile vagrantfile jenkinsfile procfile rakefile "

@@ -77,7 +77,6 @@ _LINE_LIKE = frozenset(["li", "dt", "dd", "option"])
 _CHARSET = re.compile(
     rb"""(?:charset|<\?xml[^>]{0,100}encoding)\s*=\s*["']?\s*([A-Za-z0-9_-]{2,30})"""
 )
-_SPACES = re.compile(r"[^\S\xa0]+")
 
 
 def read(file: BinaryIO, ctx: Context) -> Iterator[Item]:
@@ -194,6 +193,7 @@ class _Page(HTMLParser):
             self._close_cell()
         elif tag in ("tr", "table"):
             self._close_row()
+            self._flush()
         elif tag == "pre":
             self._flush()
             self._kept = max(0, self._kept - 1)
@@ -267,7 +267,7 @@ class _Page(HTMLParser):
         self._size = 0
         if self._kept:
             return text.replace(BREAK, "\n").strip("\n").rstrip()
-        parts = (_SPACES.sub(" ", part).strip() for part in text.split(BREAK))
+        parts = (" ".join(part.split()) for part in text.split(BREAK))
         return "\n".join(part for part in parts if part)
 
     def _flush(self) -> None:

@@ -1,0 +1,266 @@
+"""A file is what its content says; what nobody can read is named for what it is."""
+
+from __future__ import annotations
+
+import importlib.util
+import io
+import random
+import re
+import struct
+import zipfile
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from helpers.errors import Unread
+from helpers.extract import formats, sniff
+
+CONTENT_TYPE = '<Types><Override PartName="/x.xml" ContentType="application/vnd.{}"/></Types>'
+WORD = CONTENT_TYPE.format("openxmlformats-officedocument.wordprocessingml.document.main+xml")
+EXCEL = CONTENT_TYPE.format("openxmlformats-officedocument.spreadsheetml.sheet.main+xml")
+MACRO = CONTENT_TYPE.format("ms-excel.sheet.macroEnabled.main+xml")
+SLIDES = CONTENT_TYPE.format("openxmlformats-officedocument.presentationml.presentation.main+xml")
+
+
+def zipped(**entries: str) -> bytes:
+    raw = io.BytesIO()
+    with zipfile.ZipFile(raw, "w") as container:
+        for name, text in entries.items():
+            container.writestr("[Content_Types].xml" if name == "types" else name, text)
+    return raw.getvalue()
+
+
+def ole(*streams: str) -> bytes:
+    """An OLE compound file that holds nothing but a directory of `streams`."""
+    header = bytearray(512)
+    header[:8] = sniff.OLE_MAGIC
+    struct.pack_into("<H", header, 30, 9)
+    struct.pack_into("<I", header, 48, 1)
+    struct.pack_into("<109I", header, 76, 0, *[0xFFFFFFFF] * 108)
+    fat = struct.pack("<128I", 0xFFFFFFFD, 0xFFFFFFFE, *[0xFFFFFFFF] * 126)
+    directory = bytearray(512)
+    for index, name in enumerate(("Root Entry", *streams)):
+        raw = name.encode("utf-16-le")
+        directory[128 * index : 128 * index + len(raw)] = raw
+        struct.pack_into("<HB", directory, 128 * index + 64, len(raw) + 2, 2)
+    return bytes(header) + fat + bytes(directory)
+
+
+def detected(raw: bytes, name: str) -> str:
+    return formats.detect(io.BytesIO(raw), name).name
+
+
+def refusal(raw: bytes, name: str) -> Unread:
+    with pytest.raises(Unread) as refused:
+        formats.detect(io.BytesIO(raw), name)
+    return refused.value
+
+
+@pytest.mark.parametrize("name", ["a.docx", "a.pdf", "a.doc", "a.txt", "a", "a.zip", "a.bin"])
+def test_zip_container_is_told_by_its_parts_whatever_its_name(name: str) -> None:
+    assert detected(zipped(types=WORD), name) == "docx"
+    assert detected(zipped(types=EXCEL), name) == "xlsx"
+    assert detected(zipped(types=MACRO), name) == "xlsm"
+    assert detected(zipped(types=SLIDES), name) == "pptx"
+    for kind, mimetype in (("odt", "text"), ("ods", "spreadsheet"), ("odp", "presentation")):
+        container = zipped(mimetype=f"application/vnd.oasis.opendocument.{mimetype}")
+        assert detected(container, name) == kind
+
+
+def test_container_without_content_types_is_told_by_its_entries() -> None:
+    assert detected(zipped(**{"word/document.xml": "<w/>"}), "a.docx") == "docx"
+
+
+@pytest.mark.parametrize(
+    ("raw", "name", "expected"),
+    [
+        (b"%PDF-1.7\n", "a.pdf", "pdf"),
+        (b"%PDF-1.7\n", "a.txt", "pdf"),
+        (b"junk\n" * 100 + b"%PDF-1.4\n", "a.pdf", "pdf"),
+        (b"The magic is %PDF-1.4\n", "notes.md", "md"),
+        (b"<html><table><tr><td>1", "a.xls", "html"),
+        (b"\xff\xfe" + "<!DOCTYPE html>\n<html>".encode("utf-16-le"), "page", "html"),
+        (b"<!-- x --><?xml version='1.0'?>\n<html >", "a.unknown", "html"),
+        (b"a\tb\n1\t2\n", "report.xls", "tsv"),
+        (b"BM and other letters", "a.txt", "txt"),
+        (b"ID3 is a tag format", "a.md", "md"),
+        (b"text", "README", "txt"),
+        (b"all:\n", "Makefile", "source"),
+        (b"x = 1\n", "A.PY", "source"),
+        (b"{}", "a.json", "json"),
+    ],
+)
+def test_content_comes_first_and_the_name_second(raw: bytes, name: str, expected: str) -> None:
+    assert detected(raw, name) == expected
+
+
+@pytest.mark.parametrize("name", ["a.txt", "a.docx", "a.pdf", "a.hwp", "a.unknown", "a"])
+def test_file_of_no_bytes_is_empty(name: str) -> None:
+    assert refusal(b"", name).code == "empty"
+
+
+@pytest.mark.parametrize("name", ["a.docx", "a.xlsx", "a.pptx", "a.doc", "a.bin"])
+def test_encrypted_office_file_asks_for_its_password(name: str) -> None:
+    refused = refusal(ole("EncryptionInfo", "EncryptedPackage"), name)
+    assert refused.code == "encrypted"
+    assert "password needed" in refused.reason
+
+
+@pytest.mark.parametrize(
+    ("stream", "name", "told"),
+    [
+        ("WordDocument", "a.docx", "Word 97-2003 document named .docx"),
+        ("WordDocument", "a.doc", "Word 97-2003 document"),
+        ("Workbook", "a.xls", "Excel 97-2003 workbook"),
+        ("PowerPoint Document", "a.pps", "PowerPoint 97-2003 presentation"),
+        ("FileHeader", "a.hwp", "Hangul Word Processor document"),
+        ("__properties_version1.0", "a.msg", "Outlook message"),
+    ],
+)
+def test_older_office_file_is_named_for_what_it_is(stream: str, name: str, told: str) -> None:
+    refused = refusal(ole(stream), name)
+    assert refused.code == "unsupported"
+    assert refused.reason.startswith(told)
+
+
+@pytest.mark.parametrize(
+    ("raw", "name"),
+    [
+        (b"This is not a zip file!\n", "a.odt"),
+        (b"This is not a zip file!\n", "a.docx"),
+        (zipped(types=WORD)[:60], "a.docx"),
+        (zipped(other="x"), "a.xlsx"),
+        (b"no header", "a.pdf"),
+        (sniff.OLE_MAGIC + b"\0" * 600, "a.docx"),
+        (b"just text", "a.doc"),
+    ],
+)
+def test_file_that_is_not_what_its_name_says_is_corrupt(raw: bytes, name: str) -> None:
+    refused = refusal(raw, name)
+    assert refused.code == "corrupt"
+    assert refused.remedy
+
+
+@pytest.mark.parametrize(
+    ("raw", "name", "told"),
+    [
+        (b"\x89PNG\r\n\x1a\n", "a.txt", "Image named .txt"),
+        (b"{\\rtf1 text}", "a.doc", "Rich Text Format document named .doc"),
+        (b"text", "a.xyz", "No reader for files .xyz"),
+        (b"text", "unnamed", "No reader for files without an ending"),
+        (b"{}", "a.gsheet", "Cloud pointer (.gsheet)"),
+        (b"From: a\n", "a.eml", "E-mail message"),
+        (b"ID3\x03\0\0", "a.mp3", "Audio recording"),
+        (b"\x7fELF\x02", "tool", "Program or library"),
+        (zipped(a="x"), "a.zip", "Archive"),
+        (b"<?xml version='1.0'?><office:document x='y'>", "a.fodt", "Flat OpenDocument"),
+    ],
+)
+def test_what_cannot_be_read_is_unsupported_by_name(raw: bytes, name: str, told: str) -> None:
+    refused = refusal(raw, name)
+    assert refused.code == "unsupported"
+    assert refused.reason.startswith(told)
+
+
+def test_detection_leaves_the_file_at_its_start() -> None:
+    for raw in (b"text", zipped(types=WORD), b"%PDF-1.4"):
+        file = io.BytesIO(raw)
+        formats.detect(file, "a.txt")
+        assert file.tell() == 0
+
+
+def test_every_ending_belongs_to_one_format() -> None:
+    endings = [ending for entry in formats.FORMATS for ending in entry.extensions]
+    assert len(endings) == len(set(endings))
+    assert all(re.fullmatch("[a-z0-9]+", ending) for ending in endings)
+
+
+def test_every_kind_that_sniffing_names_is_registered() -> None:
+    tables = (sniff.STRONG_MAGICS, sniff.WEAK_MAGICS)
+    kinds = {kind for table in tables for _, _, kind in table}
+    for table in (sniff.OOXML_MAIN_PARTS, sniff.MIMETYPES, sniff.TELLTALE_ENTRIES):
+        kinds |= {kind for _, kind in table}
+    kinds |= {kind for _, kind in sniff.OLE_STREAMS if kind != "ooxml-encrypted"}
+    assert kinds <= set(formats.BY_NAME)
+
+
+def test_fingerprint_holds_the_version_of_the_package_or_its_absence(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    formats.fingerprint.cache_clear()
+    assert "pypdf=" in formats.fingerprint(formats.BY_NAME["pdf"])
+    formats.fingerprint.cache_clear()
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    assert formats.fingerprint(formats.BY_NAME["pdf"]).endswith("pypdf=absent")
+    assert formats.availability()["pdf"] == "missing: pip install pypdf"
+    with pytest.raises(Unread) as refused:
+        formats.load(formats.BY_NAME["pdf"])
+    assert refused.value.code == "missing_reader"
+    assert "pip install pypdf" in refused.value.remedy
+    formats.fingerprint.cache_clear()
+
+
+def test_text_family_needs_no_package() -> None:
+    for entry in formats.FORMATS:
+        if entry.is_text:
+            assert callable(formats.load(entry))
+            assert formats.availability()[entry.name] == "ok"
+
+
+def test_supported_endings_are_told() -> None:
+    assert {"txt", "md", "csv", "docx", "xlsm", "odp", "pdf"} <= formats.supported_extensions()
+    assert not {"hwp", "doc", "zip", "gdoc"} & formats.supported_extensions()
+
+
+def test_reference_files_are_told_by_content(shared: Path) -> None:
+    expected = {
+        "bugs/b11/enc.docx": "encrypted",
+        "bugs/b11/old_as.docx": "unsupported",
+        "bugs/b13/empty.pdf": "empty",
+        "bugs/b35/bomb_as.doc": "docx",
+        "docs/odt/tika_testODTnotaZipFile.odt": "corrupt",
+        "docs/docx/tika_testWORD_truncated.docx": "corrupt",
+        "docs/xlsx/made_ko_enc_sheet.xlsx": "encrypted",
+        "docs/wrong-ext/wrong_docx_as.pdf": "docx",
+        "docs/wrong-ext/wrong_html_as.xls": "html",
+        "docs/wrong-ext/wrong_xlsx_as.xls": "xlsx",
+        "docs/pdf/junk_before_header.pdf": "pdf",
+        "docs/odt/made_ko_lo_odt.odt": "odt",
+        "docs/skip/budget.gsheet": "unsupported",
+    }
+    found = {}
+    for path in expected:
+        with (shared / path).open("rb") as file:
+            try:
+                found[path] = formats.detect(file, Path(path).name).name
+            except Unread as refused:
+                found[path] = refused.code
+    assert found == expected
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    st.sampled_from([b"", b"PK\x03\x04", sniff.OLE_MAGIC, b"%PDF-", b"<html", b"<!--", b"{\\rtf"]),
+    st.binary(max_size=2048),
+    st.sampled_from(["a.txt", "a.docx", "a.pdf", "a.xls", "a", "a.zzz", "a.html"]),
+)
+def test_random_bytes_never_raise_anything_but_unread(start: bytes, raw: bytes, name: str) -> None:
+    try:
+        assert formats.detect(io.BytesIO(start + raw), name).supported
+    except Unread as refused:
+        assert refused.reason
+
+
+def test_mutated_containers_never_raise_anything_but_unread() -> None:
+    rng = random.Random(11)
+    whole = [zipped(types=WORD, body="x" * 500), ole("WordDocument"), ole("EncryptedPackage")]
+    for _ in range(500):
+        raw = bytearray(rng.choice(whole))
+        for _ in range(rng.randrange(1, 12)):
+            raw[rng.randrange(len(raw))] = rng.randrange(256)
+        try:
+            formats.detect(io.BytesIO(bytes(raw)), "a.docx")
+        except Unread as refused:
+            assert refused.code in ("corrupt", "encrypted", "unsupported")
