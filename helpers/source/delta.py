@@ -9,16 +9,26 @@ Does not: touch the file system or the index, or decide what a hash that differs
 
 from __future__ import annotations
 
-from collections.abc import Collection, Container, Iterable, Iterator, Mapping
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from helpers.limits import UNSETTLED_NS
 from helpers.source.names import is_beneath
-from helpers.source.walk import Entry
+from helpers.source.walk import Found
 
 # A known row: size, mtime_ns, ctime_ns, inode, fingerprint, then whatever its owner needs.
 Row = tuple[Any, ...]
+
+
+class Entry(NamedTuple):
+    """A file that may be read. Everything but the name is its key."""
+
+    name: bytes
+    size: int
+    mtime_ns: int
+    ctime_ns: int
+    inode: int
 
 
 @dataclass(slots=True)
@@ -38,28 +48,29 @@ class Delta:
 
 
 def compare(
-    entries: Iterable[Entry], known: Mapping[bytes, Row], current: Container[str] | None = None
+    entries: Sequence[Found], known: Mapping[bytes, Row], current: Container[str] | None = None
 ) -> Delta:
     """The delta of a folder that was listed completely.
 
     `known` maps names to rows; `current` holds the fingerprints that are still valid (None:
     all are). A folder whose listing failed must not be compared: its files are not gone.
     """
-    delta = Delta()
-    missing = dict(known)
-    take = missing.pop
+    delta, met, row_of = Delta(), 0, known.get
     for entry in entries:
-        row = take(entry[0], None)
+        row = row_of(entry[0])
         if row is None:
-            delta.added.append(entry)
-        elif row[:4] != entry[1:]:
-            delta.suspect.append((entry, row))
+            delta.added.append(Entry(*entry))
+            continue
+        met += 1
+        if row[:4] != entry[1:]:
+            delta.suspect.append((Entry(*entry), row))
         elif current is not None and row[4] not in current:
-            delta.stale.append((entry, row))
+            delta.stale.append((Entry(*entry), row))
         else:
             delta.unchanged += 1
-    if missing:
-        delta.gone = sorted(missing.items())
+    if met < len(known):
+        names = {entry[0] for entry in entries}
+        delta.gone = sorted((name, row) for name, row in known.items() if name not in names)
     return delta
 
 

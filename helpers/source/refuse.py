@@ -15,6 +15,7 @@ from __future__ import annotations
 import json
 import re
 import stat
+from itertools import product
 from pathlib import Path
 from typing import NamedTuple
 
@@ -95,10 +96,14 @@ QUIET_NAMES = frozenset(_NAMES["quiet_names"])
 QUIET_PREFIXES = tuple(_NAMES["quiet_prefixes"])
 DEFAULT_FOLDERS = frozenset(_NAMES["default_folders"])
 
-# One look at these three decides for almost every name that `by_name` need not be asked.
-ENDINGS_TO_ASK = SECRET_ENDINGS | POINTER_ENDINGS | {"icon\r"}
-STEMS_TO_ASK = frozenset(SECRET_STEMS) | {name.rpartition(".")[0] for name in QUIET_NAMES} - {""}
-PREFIXES_TO_ASK = (".", "~", *SECRET_PREFIXES)
+# A name that begins otherwise and whose ending was asked about before needs no verdict; a
+# dotless secret (`id_rsa`) is caught by its first two letters. Hidden names sort below "0".
+FIRST_TO_ASK = "0"
+HEADS_TO_ASK = frozenset(
+    "".join(letters)
+    for word in (*SECRET_ENDINGS, *SECRET_STEMS, *SECRET_PREFIXES, *QUIET_NAMES, *QUIET_PREFIXES)
+    for letters in product(*({letter, letter.upper()} for letter in word[:2]))
+)
 
 # Windows st_file_attributes; the two RECALL bits and OFFLINE mean "opening fetches it".
 _WINDOWS_HIDDEN = stat.FILE_ATTRIBUTE_HIDDEN
@@ -128,6 +133,12 @@ def folder_by_name(name: str) -> Verdict | None:
     if not name.startswith("."):
         return None
     return SECRET_NAME if name.lower() in HIDDEN_SECRETS else HIDDEN
+
+
+def is_harmless_ending(name: str) -> bool:
+    """True if no verdict of `by_name` can come from this name's ending."""
+    ending = name.lower().rpartition(".")[2]
+    return ending not in SECRET_ENDINGS and ending not in POINTER_ENDINGS
 
 
 def is_secret_name(lower: str) -> bool:
