@@ -152,15 +152,15 @@ def _facts(value: Mapping[str, Any], indent: str) -> Iterator[str]:
 
 def _inline(value: Any) -> str:
     if isinstance(value, Mapping):
-        return ", ".join(f"{line(key)}: {_inline(item)}" for key, item in value.items())
+        return ", ".join(f"{line(key)}: {_inline(item)}" for key, item in value.items()) or "none"
     if isinstance(value, (list, tuple)):
-        return ", ".join(_inline(item) for item in value) if value else "none"
+        return ", ".join(_inline(item) for item in value) or "none"
     return _word(value)
 
 
 def _word(value: Any) -> str:
     if value is None:
-        return "unknown"
+        return "none"
     if isinstance(value, bool):
         return "true" if value else "false"
     return line(value)
