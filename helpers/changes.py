@@ -14,12 +14,13 @@ from typing import Any
 
 from helpers import limits
 from helpers.config import Settings
-from helpers.errors import NoIndex, Unread
+from helpers.errors import NoIndex, RootGone, Unread
 from helpers.source import delta, ignore, walk
 from helpers.source.names import display, join
-from helpers.source.root import Root, Vanished, digest
+from helpers.source.root import Root, Vanished, digest, looks_unmounted
 from helpers.store import database, documents
 
+ROOT_IDENTITY = "root_identity"  # meta key: [st_dev, st_ino] of the folder at the last sync
 MOUNTS = "mounts"  # meta key: hex of the folders that the last sync saw as mount points
 SKIPPED_BY_RULE = frozenset({"sensitive", "symlink", "hidden", "not_regular"})
 
@@ -56,6 +57,7 @@ def compare(settings: Settings) -> dict[str, Any]:
     with Root(settings.knowledge_dir) as root, _known_rows(settings) as db:
         mounts = database.get_meta(db, MOUNTS, []) if db else []
         seen: set[bytes] = set()
+        files = 0
         unread: list[bytes] = []
         for folder in walk.walk(root, rules(settings), {bytes.fromhex(name) for name in mounts}):
             if folder.error is not None:
@@ -63,12 +65,30 @@ def compare(settings: Settings) -> dict[str, Any]:
                 changes.failed.add(display(folder.raw))
                 continue
             seen.add(folder.raw)
+            files += len(folder.entries) + len(folder.refusals)
             _folder(root, folder, documents.folder_rows(db, folder.raw) if db else {}, changes)
         if db is not None:
+            ensure_mounted(root, db, files + len(seen) - 1)
             for gone in delta.vanished(documents.folders(db), seen, unread):
                 for _, path in documents.in_folder(db, gone):
                     changes.deleted.add(path)
     return changes.as_dict()
+
+
+def ensure_mounted(root: Root, db: database.Connection, found: int) -> None:
+    """Raise RootGone where an empty folder took the place of the one indexed before.
+
+    `found` counts everything that a walk met below the root.
+    """
+    before = database.get_meta(db, ROOT_IDENTITY)
+    known = documents.counts(db)["documents"]
+    identity = None if before is None else (before[0], before[1])
+    if looks_unmounted(identity, root.identity, found, known):
+        raise RootGone(
+            f"The knowledge folder {root.path} is empty and not the folder indexed before",
+            "Connect its drive or share and sync again; nothing was pruned. If it really is"
+            " empty now, run rag_sync.py --clear --yes.",
+        )
 
 
 def rules(settings: Settings) -> ignore.Rules:

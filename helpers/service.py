@@ -133,8 +133,8 @@ def health(settings: Settings, kb_id: str | None = None) -> dict[str, Any]:
     _known(settings, kb_id)
     source, problems = _source(settings)
     index, found = _index(settings, deeply=True)
-    problems += found + _last_job_problem(settings)
     facts = index.pop("facts")
+    problems += found + _unlisted(facts) + _last_job_problem(settings)
     running = queue.active(settings)
     return {
         "kb_id": settings.kb_id,
@@ -255,8 +255,24 @@ def _integrity(db: database.Connection) -> list[dict[str, str]]:
 
 
 def _source_counts(report: dict[str, Any]) -> dict[str, Any]:
-    names = ("files_supported", "files_unsupported", "files_refused")
-    return {name: report.get(name) for name in names} | {"excluded": report.get("excluded", {})}
+    names = ("files_supported", "files_unsupported", "files_refused", "folders_unlisted")
+    refused = report.get("refused", [])[: limits.UNREAD_LISTED]
+    lists = {"excluded": report.get("excluded", {}), "refused": refused}
+    return {name: report.get(name) for name in names} | lists
+
+
+def _unlisted(facts: dict[str, Any]) -> list[dict[str, str]]:
+    count = facts["source"]["folders_unlisted"]
+    if not count:
+        return []
+    return [
+        {
+            "code": "folders_unreadable",
+            "what": f"{count:,} folders could not be listed by the last sync",
+            "remedy": "Give the account that runs the sync the right to read them (source.refused"
+            " names them); what was indexed beneath them is kept.",
+        }
+    ]
 
 
 def _last_job_problem(settings: Settings) -> list[dict[str, str]]:

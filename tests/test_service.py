@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from helpers import limits, service
+from helpers import changes, limits, service
 from helpers.config import Settings
 from helpers.errors import BusyError, RootGone, Unread, UsageError
 from helpers.files import is_locked
@@ -235,6 +235,18 @@ def test_health_names_a_failed_or_interrupted_sync(settings: Settings) -> None:
     assert found["active_job"] is None
 
 
+def test_health_names_folders_that_could_not_be_listed(settings: Settings) -> None:
+    write(settings, a="one")
+    index(settings)
+    db = database.open_write(settings.db)
+    refused = {"path": "closed", "code": "unreadable", "reason": "no right", "remedy": "grant it"}
+    database.set_meta(db, service.REPORT, {"folders_unlisted": 1, "refused": [refused]})
+    db.close()
+    found = service.health(settings)
+    assert [problem["code"] for problem in found["problems"]] == ["folders_unreadable"]
+    assert found["source"]["refused"] == [refused]
+
+
 def test_health_shows_the_queue(settings: Settings) -> None:
     queued = service.start_sync(settings, deferred=True)["job_id"]
     assert service.health(settings)["queue"] == [
@@ -319,6 +331,17 @@ def test_a_dry_run_honours_the_exclusions_of_the_launch(settings: Settings) -> N
     write(settings, a="one", old__b="two")
     found = service.check_changes(replace(settings, exclude_dirs=("old",)))
     assert found["added"]["paths"] == ["a.txt"]
+
+
+def test_a_dry_run_over_an_empty_mount_point_claims_no_deletion(settings: Settings) -> None:
+    write(settings, a="one")
+    index(settings)
+    db = database.open_write(settings.db)
+    database.set_meta(db, changes.ROOT_IDENTITY, [1, 2])
+    db.close()
+    (settings.knowledge_dir / "a.txt").unlink()
+    with pytest.raises(RootGone, match="Connect its drive"):
+        service.check_changes(settings)
 
 
 def test_a_dry_run_without_a_source_claims_no_deletion(settings: Settings) -> None:

@@ -217,6 +217,7 @@ def run_worker(
 def _take(
     settings: Settings, job: JobState, progress: Callable[[JobState], None] | None = None
 ) -> JobHandle:
+    jobs.keep_reserve(settings.jobs_dir, job.job_id)
     handle = JobHandle(settings.jobs_dir, jobs.started(job), progress)
     handle.flush()
     return handle
@@ -229,6 +230,7 @@ def _work(
         exit_code = _guarded(handle, run)
     finally:
         handle.finish(jobs.FAILED, "The sync stopped without a reason.")
+        jobs.free_reserve(settings.jobs_dir, handle.job_id)
         with contextlib.suppress(OSError):
             jobs.cancel_path(settings.jobs_dir, handle.job_id).unlink(missing_ok=True)
         _hand_on(settings, lock, spawner)
@@ -330,6 +332,7 @@ def _settle(settings: Settings) -> None:
     """Mark what dead workers left as running. The caller holds the worker lock."""
     for job in _unfinished(settings):
         if job.status == jobs.RUNNING:
+            jobs.free_reserve(settings.jobs_dir, job.job_id)
             jobs.save(settings.jobs_dir, _interrupted(job))
 
 
@@ -355,6 +358,7 @@ def _persist_interrupted(settings: Settings, state: JobState) -> None:
             try:
                 now = jobs.load(settings.jobs_dir, state.job_id)
                 if now is not None and now.status not in jobs.TERMINAL:
+                    jobs.free_reserve(settings.jobs_dir, state.job_id)
                     jobs.save(settings.jobs_dir, state)
                     jobs.cancel_path(settings.jobs_dir, state.job_id).unlink(missing_ok=True)
             except OSError as error:
@@ -430,7 +434,9 @@ def _forget_old(settings: Settings) -> None:
         if _status_of(settings.jobs_dir / f"{job_id}.json") not in (jobs.QUEUED, jobs.RUNNING)
     ]
     for job_id in finished[: -limits.JOB_HISTORY]:
-        for path in map(partial(_sibling, settings.jobs_dir, job_id), (".json", ".cancel")):
+        for path in map(
+            partial(_sibling, settings.jobs_dir, job_id), (".json", ".cancel", ".reserve")
+        ):
             with contextlib.suppress(OSError):
                 path.unlink(missing_ok=True)
     for path in settings.jobs_dir.glob(".*.json.*"):

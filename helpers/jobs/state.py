@@ -8,6 +8,7 @@ Does not: start anything, take the worker lock, or decide whether a worker lives
 
 from __future__ import annotations
 
+import contextlib
 import math
 import os
 import re
@@ -20,8 +21,8 @@ from pathlib import Path
 from typing import Any
 
 from helpers import limits
-from helpers.errors import Cancelled, DiskFull, StoreError, UsageError
-from helpers.files import read_json, write_json
+from helpers.errors import Cancelled, StoreError, UsageError
+from helpers.files import private_file, read_json, write_json
 from helpers.log import get_logger, redact
 
 QUEUED, RUNNING, DONE = "queued", "running", "done"
@@ -32,6 +33,7 @@ SCOPES = ("embedding", "contextualization", "full")  # each one contains those b
 
 FILES_PERCENT = 90  # percent; semantic work is the rest
 SMOOTHING = 0.2  # share of the newest sample in the smoothed rate
+RESERVED_FAILURES = 100  # failures that fit into a job file written from the reserve
 SAMPLE_S = 1.0  # seconds between two samples of the rate
 JOB_ID = re.compile(r"[0-9]{8}T[0-9]{9}Z-[0-9a-f]{6}")
 
@@ -248,6 +250,22 @@ def unknown_job(job_id: str) -> UsageError:
     )
 
 
+def keep_reserve(jobs_dir: Path, job_id: str) -> None:
+    """Hold JOB_RESERVE_BYTES of disk, so that a job can say that the disk is full."""
+    path = job_path(jobs_dir, job_id).with_suffix(".reserve")
+    with contextlib.suppress(OSError):
+        private_file(path).write_bytes(b"\0" * limits.JOB_RESERVE_BYTES)
+
+
+def free_reserve(jobs_dir: Path, job_id: str) -> bool:
+    """Give that room back; False where there is none."""
+    try:
+        job_path(jobs_dir, job_id).with_suffix(".reserve").unlink()
+    except OSError:
+        return False
+    return True
+
+
 def save(jobs_dir: Path, state: JobState) -> None:
     """Replace the job's file. Raises DiskFull or StoreError; the old file then stays."""
     write_json(job_path(jobs_dir, state.job_id), state.as_dict())
@@ -434,11 +452,14 @@ class JobHandle:
         try:
             self._writer(self._jobs_dir, state)
             self._disk_full = False
-        except (DiskFull, StoreError) as error:
+        except StoreError as error:
             # The previous state still parses, and the sync itself may still succeed.
             if not self._disk_full:
                 _logger.warning("job %s: %s", state.job_id, error)
             self._disk_full = True
+            if state.status in TERMINAL and free_reserve(self._jobs_dir, state.job_id):
+                short = replace(state, failures=state.failures[:RESERVED_FAILURES])
+                self._try_to_save(short)
 
 
 def same_base(one: tuple[str, ...], other: tuple[str, ...]) -> bool:

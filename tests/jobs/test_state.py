@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from helpers import limits
 from helpers.errors import Cancelled, DiskFull, UsageError
 from helpers.jobs import state
 from helpers.jobs.state import JobHandle, JobState, Request
@@ -250,3 +251,25 @@ def test_one_request_covers_another(done: Request, asked: Request, covered: bool
     assert done.covers(asked) is covered
     if state.same_base(done.flags, asked.flags):
         assert done.widened(asked).covers(done) and done.widened(asked).covers(asked)
+
+
+def test_a_job_can_say_that_the_disk_is_full(tmp_path: Path) -> None:
+    job = state.started(state.new_job("default", Request()))
+    reserve = state.job_path(tmp_path, job.job_id).with_suffix(".reserve")
+    written = []
+
+    def full_but_for_the_reserve(_: Path, one: JobState) -> None:
+        if reserve.exists():
+            raise DiskFull("The disk is full", "Free space.")
+        written.append(one)
+
+    state.keep_reserve(tmp_path, job.job_id)
+    assert reserve.stat().st_size == limits.JOB_RESERVE_BYTES
+    handle = JobHandle(tmp_path, job, writer=full_but_for_the_reserve)
+    for n in range(500):
+        handle.failure(f"file-{n}", "corrupt", "broken")
+    handle.flush()
+    assert reserve.exists()
+    handle.finish("failed", "The disk is full. Free space.")
+    assert [one.status for one in written] == ["failed"]
+    assert (written[0].failed, len(written[0].failures)) == (500, state.RESERVED_FAILURES)
