@@ -80,7 +80,7 @@ class _Document:
                 f"A stream of page {number}", most + 1, most, "bytes", "Print the page anew"
             )
             found = [self._refuse(error, place)]
-        except (RecursionError, MemoryError):
+        except MemoryError:
             raise
         except Exception as error:
             reason = f"Page {number} is damaged: {type(error).__name__}: {error}"
@@ -103,9 +103,17 @@ class _Document:
         if found is None:
             if len(self.fonts) >= FONTS_KEPT:
                 self.fonts.clear()
-            font = resource.get_object() if hasattr(resource, "get_object") else resource
-            found = self.fonts[key] = (resource, Font(font, self.tables))
+            found = self.fonts[key] = (resource, self._new_font(resource))
         return found[1]
+
+    def _new_font(self, resource: Any) -> Font:
+        font = resource.get_object() if hasattr(resource, "get_object") else resource
+        try:
+            return Font(font, self.tables)
+        except (MemoryError, self.pypdf.errors.LimitReachedError):
+            raise
+        except Exception:  # a broken font: its glyphs count as unknown
+            return Font({}, GlyphTables())
 
     def _blocks(
         self,
@@ -205,20 +213,25 @@ def _library() -> Any:
     except ImportError as error:
         raise Unread("missing_reader", "PDF needs pypdf", "pip install pypdf") from error
     logging.getLogger("pypdf").setLevel(logging.CRITICAL + 1)
-    most = limits.PDF_STREAM_BYTES
-    configure = getattr(pypdf, "overwrite_configuration", None)
-    if configure is None:
-        from pypdf import _configuration  # the public name moved between releases
-
-        configure = _configuration.overwrite_configuration
-    configure(
-        zlib_maximum_output_length=most,
-        lzw_maximum_output_length=most,
-        run_length_maximum_output_length=most,
-        maximum_declared_stream_length=limits.PDF_RAW_STREAM_BYTES,
-        outline_maximum_entries=limits.PDF_OUTLINE_ENTRIES,
-    )
+    _cap_streams(pypdf)
     return pypdf
+
+
+def _cap_streams(pypdf: Any) -> None:
+    most = limits.PDF_STREAM_BYTES
+    caps = {
+        "zlib_maximum_output_length": most,
+        "lzw_maximum_output_length": most,
+        "run_length_maximum_output_length": most,
+        "array_based_stream_maximum_output_length": most,
+        "maximum_declared_stream_length": limits.PDF_RAW_STREAM_BYTES,
+        "outline_maximum_entries": limits.PDF_OUTLINE_ENTRIES,
+    }
+    known = getattr(getattr(pypdf, "Configuration", None), "__dataclass_fields__", {})
+    if known:
+        pypdf.overwrite_configuration(**{name: caps[name] for name in caps if name in known})
+    else:  # before pypdf 6.21
+        pypdf.filters.ZLIB_MAX_OUTPUT_LENGTH = most
 
 
 def _glyph_tables() -> GlyphTables:
