@@ -28,6 +28,7 @@ from helpers.extract.letters import HANGUL_BITS, THAI_BITS
 CONTROL_SHARE = 0.02  # of a sample: more control bytes than this are no text
 NUL_SHARE = 0.001  # of a sample: a crash may leave a few NULs in a log, a binary has more
 UTF16_SHARE = 0.95  # of decoded letters that must be plausible without a BOM
+LEAD_BYTES = 64  # of a line kept before its first non-ASCII byte
 SHORT_BYTES = 64  # non-ASCII bytes up to which UTF-8 may be an accident
 DOUBTFUL_BITS = 9.0  # per byte: above this no candidate explains the file
 BAD_BITS = 40  # of a byte sequence the charset does not have
@@ -48,6 +49,7 @@ _BOMS = (
 )
 _CONTROLS = bytes(set(range(32)) - {8, 9, 10, 12, 13, 27}) + b"\x7f"
 _ASCII = bytes(range(128))
+_HIGH_BYTE = re.compile(rb"[\x80-\xff]")
 _REPLACEMENT = "\ufffd".encode()
 _HANGUL_COST = {ch: bits for bits, letters in HANGUL_BITS.items() for ch in letters}
 _THAI_COST = {ch: bits for bits, letters in THAI_BITS.items() for ch in letters}
@@ -152,31 +154,36 @@ class _Evidence:
     """What the stretches with non-ASCII bytes look like as UTF-8, and a sample of them."""
 
     def __init__(self) -> None:
-        self.seen = self.good = self.bad = 0
+        self.seen = self.high = self.controls = self.good = self.bad = 0
         self.sample = b""
-        self.pending = b""
+        self.pending = b""  # of a letter that goes on in the next stretch
 
     def add(self, raw: bytes) -> bool:
         """Take one stretch; True when enough has been seen."""
         self.seen += len(raw)
-        room = limits.ENCODING_SAMPLE_BYTES - len(self.sample)
-        if room > 0:
-            self.sample += _dense_lines(raw, room)
+        self.controls += len(raw) - len(raw.translate(None, _CONTROLS))
+        high = len(raw.translate(None, _ASCII))
+        raw = self.pending + raw
         decoder = codecs.getincrementaldecoder("utf-8")("replace")
-        decoder.decode(self.pending)
         text = decoder.decode(raw)
         self.pending = decoder.getstate()[0]
         bad = text.count("\ufffd") - raw.count(_REPLACEMENT)
+        self.high += high
         self.bad += bad
-        self.good += len(text) - len(raw) + len(raw.translate(None, _ASCII)) - bad
+        self.good += len(text) - len(text.encode("ascii", "ignore")) - bad
+        room = limits.ENCODING_SAMPLE_BYTES - len(self.sample)
+        if room > 0:
+            self.sample += _dense_lines(raw[: len(raw) - len(self.pending)], room)
         return self.seen >= limits.ENCODING_EVIDENCE_BYTES
 
     def verdict(self) -> Encoding:
         if not self.seen:
             return Encoding("utf-8", "ASCII")
+        if self.controls > max(2, CONTROL_SHARE * self.seen):
+            raise binary_content()
+        self.sample += self.pending
         self.bad += bool(self.pending)
-        high = len(self.sample.translate(None, _ASCII))
-        if high <= SHORT_BYTES:
+        if self.high <= SHORT_BYTES:
             return _short_verdict(self.sample)
         if self.good > 2 * self.bad:
             return Encoding("utf-8", "UTF-8")
@@ -187,9 +194,11 @@ def _dense_lines(raw: bytes, room: int) -> bytes:
     """Lines of `raw` that hold non-ASCII bytes, at most about `room` bytes of them."""
     kept: list[bytes] = []
     for line in raw.splitlines(keepends=True):
-        if not line.isascii():
-            kept.append(line[:room])
-            room -= len(line)
+        found = _HIGH_BYTE.search(line)
+        if found:
+            start = max(0, found.start() - LEAD_BYTES)
+            kept.append(line[start : start + room])
+            room -= len(kept[-1])
             if room <= 0:
                 break
     return b"".join(kept)

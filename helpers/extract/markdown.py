@@ -15,7 +15,7 @@ from typing import BinaryIO
 from helpers import limits
 from helpers.extract.blocks import CELL_SEPARATOR, Block, Context, Item, Metadata
 from helpers.extract.encoding import TextStream
-from helpers.extract.plain import numbered, some
+from helpers.extract.plain import line_place, numbered, some
 from helpers.extract.sections import Sections
 
 _HEADING = re.compile(r" {0,3}(#{1,6})(?:[ \t]+(.*))?$")
@@ -40,7 +40,7 @@ def read(file: BinaryIO, ctx: Context) -> Iterator[Item]:
     document = _Document(titled=metadata.title is not None)
     first_line = start.count("\n", 0, length)
     found = document.read(numbered(_chained(start[length:], pieces)), first_line)
-    yield from some(found) if not (metadata.title or metadata.tags) else found
+    yield from some(_or_names(found, metadata))
     yield from stream.notices()
 
 
@@ -185,6 +185,19 @@ def _metadata(matter: str) -> Metadata:
     ]
     aliases = [alias for name in ("aliases", "alias") for alias in found.get(name, [])]
     return Metadata(title or None, _distinct(tags), _distinct(aliases))
+
+
+def _or_names(found: Iterator[Item], metadata: Metadata) -> Iterator[Item]:
+    """The items; where none is a block, what front matter calls the document."""
+    any_block = False
+    for item in found:
+        any_block = any_block or isinstance(item, Block)
+        yield item
+    if not any_block:
+        names = (metadata.title or "", *metadata.aliases, *metadata.tags)
+        text = ", ".join(name for name in names if name)
+        if text:
+            yield Block(text, "paragraph", 0, line_place(1))
 
 
 def _values(text: str, split: bool) -> list[str]:

@@ -98,6 +98,28 @@ def test_charset_that_shows_only_after_much_ascii_is_seen() -> None:
     assert text_of(raw).endswith(KOREAN)
 
 
+@pytest.mark.parametrize("codec", ["utf-8", "cp949", "cp874"])
+def test_charset_that_shows_only_late_in_one_long_line_is_seen(codec: str) -> None:
+    word = "กำหนดการ" if codec == "cp874" else "노후 송수관"
+    raw = b"word " * 100_000 + word.encode(codec) + b" word" * 100_000
+    assert word in text_of(raw)
+
+
+@pytest.mark.parametrize("shift", range(4))
+def test_one_letter_across_a_read_border_is_seen(shift: int) -> None:
+    text = "x" * (limits.READ_BYTES - shift) + "한" + "y" * 100
+    stream = stream_of(text.encode())
+    assert "".join(stream) == text
+    assert not list(stream.notices())
+
+
+def test_binary_that_follows_a_text_is_not_read_as_text() -> None:
+    raw = b"#!/bin/sh\necho unpack\n" * 20_000 + bytes(range(256)) * 4_000
+    with pytest.raises(Unread) as refused:
+        text_of(raw)
+    assert refused.value.code == "corrupt"
+
+
 def test_one_bad_byte_leaves_utf8_as_it_is_and_is_reported_with_its_line() -> None:
     raw = f"first\n{KOREAN}".encode() + b"\xb0" + f" {THAI}\n".encode()
     stream = stream_of(raw)

@@ -122,6 +122,11 @@ def test_long_paragraph_is_cut_and_memory_bounded() -> None:
     assert max(len(block.text) for block in found) <= limits.PARAGRAPH_CHARS + 100
 
 
+def test_note_of_front_matter_alone_is_found_by_its_names() -> None:
+    [block] = blocks("---\ntitle: 단수 안내\ntags: [물]\n---\n")
+    assert block.text == "단수 안내, 물"
+
+
 def test_white_space_alone_is_empty() -> None:
     with pytest.raises(Unread) as refused:
         read(" \n\n")
