@@ -18,7 +18,7 @@ import json
 import os
 import sys
 import time
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, cast
 
@@ -32,6 +32,7 @@ from helpers.jobs.state import JobHandle
 from helpers.language.chunk import ChunkPolicy
 from helpers.language.terms import Analyser
 from helpers.source import delta, names
+from helpers.source.delta import Entry
 from helpers.source.refuse import Refusal, secret_content
 from helpers.source.root import (
     OpenedSource,
@@ -41,7 +42,7 @@ from helpers.source.root import (
     ensure_unchanged,
     looks_unmounted,
 )
-from helpers.source.walk import Entry, Folder, walk
+from helpers.source.walk import Folder, walk
 from helpers.store import database, documents, postings, verify
 from helpers.store.documents import Description, File, Known, Stat, Writer
 
@@ -57,7 +58,6 @@ class Candidate(NamedTuple):
     folder: bytes
     entry: Entry
     known: Known | None
-    stale: bool  # the bytes are the same, the reader is another
 
     @property
     def file(self) -> File:
@@ -92,9 +92,9 @@ class Survey:
         for label, count in folder.excluded.items():
             self.excluded[label] = self.excluded.get(label, 0) + count
         raw = folder.raw
-        self.work += [Candidate(raw, entry, None, False) for entry in found.added]
-        self.work += [Candidate(raw, entry, _known(row), False) for entry, row in found.suspect]
-        self.work += [Candidate(raw, entry, _known(row), True) for entry, row in found.stale]
+        self.work += [Candidate(raw, entry, None) for entry in found.added]
+        self.work += [Candidate(raw, entry, _known(row)) for entry, row in found.suspect]
+        self.work += [Candidate(raw, entry, _known(row)) for entry, row in found.stale]
         self.gone += [_known(row).id for _, row in found.gone]
 
 
@@ -120,6 +120,8 @@ class _Sync:
     ) -> None:
         self.settings, self.job, self.root, self.db = settings, job, root, db
         self.policy = ReadPolicy(ChunkPolicy(settings.chunk_chars, settings.chunk_overlap))
+        # Fingerprints of readers whose chunks need not be made again: by force, of none.
+        self.valid = frozenset(() if job.force else _fingerprints(self.policy).values())
         self.analyser = Analyser()
         self.writer = Writer(db, self.analyser, settings.kb_id)
 
@@ -139,8 +141,9 @@ class _Sync:
         self._report(survey)
 
     def _renew_postings(self) -> None:
-        """Make the postings anew where another analyser made them, or where some are missing."""
-        if postings.made_by(self.db) == self.analyser.fingerprint and verify.rows_match(self.db):
+        """Make the postings anew: another analyser made them, some are missing, or by force."""
+        current = postings.made_by(self.db) == self.analyser.fingerprint
+        if current and not self.job.force and verify.counts_match(self.db):
             return
         with database.transaction(self.db):
             postings.rebuild(self.db, self.analyser, self.job.checkpoint)
@@ -148,11 +151,10 @@ class _Sync:
     def _survey(self) -> Survey:
         """Walk the folder once and compare each of its folders with what is known of it."""
         survey = Survey()
-        valid = _valid_fingerprints(self.policy) if not self.job.force else frozenset()
         mounts = {bytes.fromhex(raw) for raw in database.get_meta(self.db, changes.MOUNTS, [])}
         for folder in walk(self.root, changes.rules(self.settings), mounts):
             self.job.checkpoint()
-            survey.add(folder, self._compare(folder, valid))
+            survey.add(folder, self._compare(folder))
         self._refuse_an_unmounted_root(survey)
         unlisted = [refusal.raw for refusal in survey.unlisted]
         for raw in delta.vanished(documents.folders(self.db), survey.seen, unlisted):
@@ -161,15 +163,15 @@ class _Sync:
         self.job.count(unchanged=survey.unchanged, skipped=len(survey.refusals))
         return survey
 
-    def _compare(self, folder: Folder, valid: Container[str]) -> delta.Delta:
+    def _compare(self, folder: Folder) -> delta.Delta:
         if folder.error is not None:
             return delta.Delta()
         known = documents.folder_rows(self.db, folder.raw)
-        return delta.compare(folder.entries, known, valid)
+        return delta.compare(folder.entries, known, self.valid)
 
     def _read(self, work: list[Candidate]) -> None:
         """Read every candidate that really changed; write each as it comes in."""
-        intake = _Intake(self.root, work, self.job)
+        intake = _Intake(self.root, work, self.job, self.valid)
         with contextlib.closing(intake), ReaderPool(self.policy, _workers(self.settings)) as pool:
             for reading in pool.read(intake, self.job.cancelled):
                 self._write_settled(intake)
@@ -185,7 +187,8 @@ class _Sync:
                     self.writer.remove(candidate.known.id)
                     self.job.count(deleted=1)
             elif isinstance(outcome, Unread):
-                self._write_unread(candidate, _stat(candidate.entry), None, outcome)
+                found = Description(_stat(candidate.entry), self._fingerprint(None), unread=outcome)
+                self.writer.replace(candidate.file, (), _always(found))
             elif candidate.known is not None:
                 self.writer.touch(candidate.known.id, outcome)
                 self.job.count(unchanged=1)
@@ -201,10 +204,7 @@ class _Sync:
             if reading.error is not None:
                 raise reading.error
             self.writer.replace(
-                file,
-                reading.chunks,
-                lambda: self._described(source, reading),
-                reading.streaming,
+                file, reading.chunks, lambda: self._complete(source, reading), reading.streaming
             )
             known = candidate.known
             self.job.count(added=int(known is None), updated=int(known is not None))
@@ -212,34 +212,38 @@ class _Sync:
             if unread.code == "changed_while_reading":
                 self.job.failure(file.path, unread.code, unread.reason, unread.remedy)
             else:
-                self._write_unread(candidate, source.stat, reading, unread)
+                found = self._described(source, reading, unread)
+                self.writer.replace(file, (), _always(found))
         finally:
             source.close()
         self.job.count(completed=1)
         database.truncate_wal(self.db, self.settings.db)
 
-    def _described(self, source: _Source, reading: Reading) -> Description:
+    def _complete(self, source: _Source, reading: Reading) -> Description:
+        """The description of a document whose chunks are through."""
         if reading.streaming:
             source.ensure_unchanged()
+        return self._described(source, reading)
+
+    def _described(
+        self, source: _Source, reading: Reading, unread: Unread | None = None
+    ) -> Description:
         return Description(
             source.stat,
-            _fingerprint(reading.format, self.policy),
+            self._fingerprint(reading.format),
             source.sha256,
             reading.format or "",
             reading.title or "",
             reading.encoding,
             tuple(
-                {"code": n.code, "message": n.message, "location": n.location}
-                for n in reading.notices
+                {"code": notice.code, "message": notice.message, "location": notice.location}
+                for notice in reading.notices
             ),
+            unread,
         )
 
-    def _write_unread(
-        self, candidate: Candidate, stat: Stat, reading: Reading | None, unread: Unread
-    ) -> None:
-        kind = reading.format if reading is not None else None
-        found = Description(stat, _fingerprint(kind, self.policy), None, kind or "", unread=unread)
-        self.writer.replace(candidate.file, (), lambda: found)
+    def _fingerprint(self, format_name: str | None) -> str:
+        return _fingerprints(self.policy).get(format_name or "", "")
 
     def _prune(self, gone: list[int]) -> None:
         for document_id in gone:
@@ -292,9 +296,8 @@ class _Sync:
     def _refuse_an_unmounted_root(self, survey: Survey) -> None:
         before = database.get_meta(self.db, "root_identity")
         known = documents.counts(self.db)["documents"]
-        found = survey.files + len(survey.refusals) + len(survey.seen) - 1
         identity = None if before is None else (before[0], before[1])
-        if looks_unmounted(identity, self.root.identity, found, known):
+        if looks_unmounted(identity, self.root.identity, survey.files, known):
             raise RootGone(
                 f"The knowledge folder {self.root.path} is empty and not the folder indexed before",
                 "Connect its drive or share and sync again; nothing was pruned. If it really is"
@@ -320,8 +323,10 @@ class _Source:
 class _Intake:
     """Opens candidates one by one as the readers ask for them; settles what needs no reader."""
 
-    def __init__(self, root: Root, work: list[Candidate], job: JobHandle) -> None:
-        self._root, self._work, self._job = root, work, job
+    def __init__(
+        self, root: Root, work: list[Candidate], job: JobHandle, valid: Container[str]
+    ) -> None:
+        self._root, self._work, self._job, self._valid = root, work, job, valid
         self._open: dict[int, tuple[Candidate, _Source]] = {}
         self._settled: list[tuple[Candidate, Unread | Stat]] = []
 
@@ -358,11 +363,8 @@ class _Intake:
         opened = self._root.open(names.join(candidate.folder, candidate.entry.name))
         try:
             status = opened.stat
-            entry = Entry(
-                *(candidate.entry.name, status.st_size, status.st_mtime_ns),
-                *(status.st_ctime_ns, status.st_ino),
-            )
-            stat = _stat(delta.recordable(entry, time.time_ns()))
+            entry = delta.recordable(candidate.entry, status, time.time_ns())
+            stat = _stat(entry)
             # A format that nobody reads is told by its head: hashing a film would be in vain.
             named = formats.by_name(os.fsdecode(entry.name))
             if entry.size > UNHASHED_BYTES and (named is None or not named.supported):
@@ -371,8 +373,8 @@ class _Intake:
             if found.secret is not None:
                 raise secret_content(found.secret)
             known = candidate.known
-            again = candidate.stale or self._job.force
-            if known is not None and known.sha256 == found.sha256 and not again:
+            same = known is not None and known.sha256 == found.sha256
+            if known is not None and same and known.fingerprint in self._valid:
                 self._settled.append((candidate, stat))
                 opened.close()
                 return None
@@ -400,10 +402,6 @@ def _open_index(settings: Settings, force: bool) -> contextlib.closing[database.
         return contextlib.closing(database.open_write(settings.db))
 
 
-def _fingerprint(format_name: str | None, policy: ReadPolicy) -> str:
-    return _fingerprints(policy).get(format_name or "", "unknown")
-
-
 @functools.cache
 def _fingerprints(policy: ReadPolicy) -> dict[str, str]:
     """Format name → what identifies its reader and the chunker; "" stands for no format."""
@@ -412,8 +410,8 @@ def _fingerprints(policy: ReadPolicy) -> dict[str, str]:
     return found | {"": "none " + "+".join(sorted(f.name for f in formats.FORMATS if f.supported))}
 
 
-def _valid_fingerprints(policy: ReadPolicy) -> frozenset[str]:
-    return frozenset(_fingerprints(policy).values())
+def _always(found: Description) -> Callable[[], Description]:
+    return lambda: found
 
 
 def _known(row: delta.Row) -> Known:

@@ -40,9 +40,16 @@ def problems(
     return found
 
 
-def rows_match(db: sqlite3.Connection) -> bool:
-    """The cheap half: every chunk has its posting and every posting its chunk."""
-    return not _row_problems(db, "posting", "SELECT id FROM chunk", "chunks")
+def counts_match(db: sqlite3.Connection) -> bool:
+    """The cheap look of every sync: as many postings as chunks and document names."""
+    pairs = (
+        ("posting", "SELECT count(*) FROM chunk"),
+        ("file_name", "SELECT count(*) FROM document WHERE chunks > 0"),
+    )
+    return all(
+        db.execute(f"SELECT ({count}) = (SELECT count(*) FROM {table}_docsize)").fetchone()[0]
+        for table, count in pairs
+    )
 
 
 def pages_sound(db: sqlite3.Connection, seconds: float | None = FILE_CHECK_S) -> bool:
