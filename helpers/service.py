@@ -121,7 +121,7 @@ def knowledge_bases(settings: Settings) -> list[dict[str, Any]]:
         "name": settings.knowledge_dir.name or str(settings.knowledge_dir),
         "documents": index["documents"],
         "chunks": index["chunks"],
-        "status": _status(settings, problems),
+        "status": _status(settings, index, problems),
     }
     return [base]
 
@@ -316,13 +316,13 @@ def _no_semantic(chunks: int) -> dict[str, Any]:
     }
 
 
-def _status(settings: Settings, problems: list[dict[str, str]]) -> str:
+def _status(settings: Settings, index: dict[str, Any], problems: list[dict[str, str]]) -> str:
     """`syncing`, `not_indexed`, `needs_attention` or `ready`."""
     if is_locked(settings.lock_path):
         return "syncing"
-    if any(problem["code"] == "no_index" for problem in problems):
-        return "not_indexed"
-    return "needs_attention" if problems else "ready"
+    if problems and problems[0]["code"] != "no_index":
+        return "needs_attention"
+    return "ready" if index["synced_at"] else "not_indexed"
 
 
 def _bytes(path: Path) -> int:
