@@ -9,13 +9,14 @@ Does not: touch the file system or the index, or decide what a hash that differs
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from helpers.limits import UNSETTLED_NS
 from helpers.source.names import is_beneath
-from helpers.source.walk import Found
+from helpers.source.walk import INTEGER, Found
 
 # A known row: size, mtime_ns, ctime_ns, inode, fingerprint, then whatever its owner needs.
 Row = tuple[Any, ...]
@@ -74,16 +75,21 @@ def compare(
     return delta
 
 
-def recordable(entry: Entry, now_ns: int) -> Entry:
-    """The entry whose key may be recorded for bytes read at `now_ns` (time.time_ns()).
+def recordable(entry: Entry, opened: os.stat_result, now_ns: int) -> Entry:
+    """The key to record for bytes read from a file that was `opened` at `now_ns`.
 
-    Clocks of file systems tick coarsely (2 s on FAT): a file touched within UNSETTLED_NS could
-    change again under the same key. Its ctime is recorded as 0, so the next sync hashes it.
+    It is the key the walk saw, for the next walk sees keys the same way (on Windows a listing
+    knows no inode, an open file does). Where it may not stand for the bytes, its ctime is 0, so
+    that the next sync hashes the file: when the file changed between listing and opening, or
+    changed so lately (UNSETTLED_NS) that it could change again under the same time stamp.
     """
-    newest = max(entry.mtime_ns, entry.ctime_ns)
-    if abs(now_ns - newest) < UNSETTLED_NS:
-        return entry._replace(ctime_ns=0)
-    return entry
+    same = entry.size == opened.st_size and entry.mtime_ns == min(opened.st_mtime_ns, INTEGER)
+    newest = max(opened.st_mtime_ns, opened.st_ctime_ns)
+    if same and abs(now_ns - newest) >= UNSETTLED_NS:
+        return entry
+    return entry._replace(
+        size=opened.st_size, mtime_ns=min(opened.st_mtime_ns, INTEGER), ctime_ns=0
+    )
 
 
 def vanished(

@@ -150,6 +150,7 @@ class _Walk:
             listing = _list(handle, self.harmless)
         empty = not (listing.files or listing.folders or listing.odd)
         if empty and not folder.is_mount and folder.raw in self.mounts:
+            folder.is_mount = True  # it stays known as one until it holds something else
             raise _unmounted()
         if listing.has_ignore_file:
             scope = scope.with_file(_ignore_file(self.root, folder.raw))
