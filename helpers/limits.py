@@ -66,6 +66,13 @@ PDF_PAGES = 20_000  # pages of one file
 PDF_STREAM_BYTES = 32 * MIB  # bytes one stream may inflate to
 PDF_RAW_STREAM_BYTES = 128 * MIB  # bytes of one stream as it lies in the file
 PDF_OUTLINE_ENTRIES = 20_000  # bookmarks of one file
+PDF_PAGE_CHARS = 2_000_000  # code points shown by one page
+PDF_FORM_DEPTH = 8  # forms within forms
+PDF_FORM_CALLS = 500  # forms shown by one page
+PDF_ANNOTATIONS = 2_000  # annotations of one page
+PDF_FONT_BYTES = 32 * MIB  # bytes of an embedded font that is looked into
+PDF_MAP_ENTRIES = 200_000  # codes of one font's table of letters
+PDF_MAP_RANGE = 65_536  # codes of one range within it
 
 # --- reader processes ----------------------------------------------------------------
 READERS_MAX = 4  # processes that parse documents at the same time

@@ -136,6 +136,10 @@ class _Document:
                 if text.strip():
                     level = titles.get(_key(text)) or paragraph.heading_level
                     yield Block(text, "heading" if level else "paragraph", level, place, recognised)
+        if content.truncated:
+            most = limits.PDF_PAGE_CHARS
+            error = limit_reached(f"Page {number}", most + 1, most, "characters", "Split the page")
+            yield Notice(error.code, f"{error}; what is beyond was left out", place)
         if verdict.reason:
             yield self._judged(verdict, number, place)
         elif not lines and not notes and (content.images or content.shapes > OUTLINES_ONLY):

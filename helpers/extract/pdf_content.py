@@ -13,18 +13,16 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
+from helpers import limits
 from helpers.extract.pdf_font import Font
 
-FORM_DEPTH = 8  # forms within forms
-FORM_CALLS = 500  # forms shown by one page
-PAGE_CHARS = 2_000_000  # code points shown by one page
 OPERANDS = 64  # operands kept for one instruction
 STATES = 256  # saved graphics states
 SPLIT_EM = 0.1  # of the font size: an adjustment above it parts two spans
 HEARTBEAT_TOKENS = 20_000  # instructions between two signs of life
 
 _TOKEN = re.compile(
-    rb"([-+]?(?:\d+\.?\d*|\.\d+)(?=[\s\x00()<>\[\]{}/%]|$))"  # 1 number
+    rb"([-+]?(?:\d+(?:\.\d*)?|\.\d+)(?=[\s\x00()<>\[\]{}/%]|$))"  # 1 number
     rb"|/([^\s\x00()<>\[\]{}/%]*)"  # 2 name
     rb"|\(([^()\\]*)\)"  # 3 plain string
     rb"|<([0-9A-Fa-f\s]*)>"  # 4 hex string
@@ -90,6 +88,7 @@ class Page:
         self.spans: list[Span] = []
         self.images = 0
         self.shapes = 0
+        self.truncated = False
         self._font_of = font_of
         self._heartbeat = heartbeat
         self._forms = 0
@@ -103,8 +102,10 @@ class Page:
     def add(self, span: Span) -> None:
         """Keep a span, within the cap of the page."""
         self._chars += len(span.text)
-        if self._chars <= PAGE_CHARS:
+        if self._chars <= limits.PDF_PAGE_CHARS:
             self.spans.append(span)
+        else:
+            self.truncated = True
 
     def beat(self) -> None:
         """Called for each instruction."""
@@ -115,7 +116,7 @@ class Page:
     def may_enter(self, depth: int) -> bool:
         """Whether one more form may be followed."""
         self._forms += 1
-        return depth < FORM_DEPTH and self._forms <= FORM_CALLS
+        return depth < limits.PDF_FORM_DEPTH and self._forms <= limits.PDF_FORM_CALLS
 
     def font(self, resource: Any) -> Font:
         """The font of a resource."""

@@ -15,12 +15,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-MAP_ENTRIES = 200_000  # code points of one font's ToUnicode table
-RANGE_CODES = 65_536  # codes of one range within it
-FONT_BYTES = 32 * 1024 * 1024  # bytes of an embedded font that is looked into
+from helpers import limits
+
 UNKNOWN = "\ufffd"
 
-_SECTION = re.compile(rb"begin(bfchar|bfrange|codespacerange|cidchar|cidrange)\b(.*?)\bend\1", re.S)
+_SECTION = re.compile(rb"begin(bfchar|bfrange|codespacerange|cidchar|cidrange)\b")
 _HEX_OR_BRACKET = re.compile(rb"<([0-9A-Fa-f\s]*)>|([\[\]])|(\d+)")
 _WMODE = re.compile(rb"/WMode\s+1\b")
 _BUILT_IN = re.compile(rb"dup\s+(\d{1,3})\s*/([A-Za-z0-9._]+)\s+put")
@@ -227,8 +226,11 @@ class CharacterMap:
         found = re.search(rb"/Adobe-(\w+?)-(?:UCS2|\d)\s+usecmap", stream)
         self.base = found.group(1).decode("ascii") if found else ""
         for section in _SECTION.finditer(stream):
-            tokens = list(_tokens(section.group(2)))
             kind = section.group(1)
+            end = stream.find(b"end" + kind, section.end())
+            if end < 0:
+                break
+            tokens = list(_tokens(stream[section.end() : end]))
             if kind == b"bfchar":
                 self._characters(tokens)
             elif kind == b"bfrange":
@@ -250,8 +252,8 @@ class CharacterMap:
     def _cid_range(self, low: Any, high: Any, cid: Any) -> None:
         if isinstance(low, bytes) and isinstance(high, bytes) and isinstance(cid, int):
             first, last = _int(low), _int(high)
-            for code in range(first, min(last, first + RANGE_CODES) + 1):
-                if len(self.cids) < MAP_ENTRIES:
+            for code in range(first, min(last, first + limits.PDF_MAP_RANGE) + 1):
+                if len(self.cids) < limits.PDF_MAP_ENTRIES:
                     self.cids[code] = cid + code - first
 
     def _characters(self, tokens: list[Any]) -> None:
@@ -266,7 +268,7 @@ class CharacterMap:
             position += 3
             if not isinstance(low, bytes) or not isinstance(high, bytes):
                 continue
-            first, last = _int(low), min(_int(high), _int(low) + RANGE_CODES)
+            first, last = _int(low), min(_int(high), _int(low) + limits.PDF_MAP_RANGE)
             if target == "[":
                 code = first
                 while position < len(tokens) and tokens[position] != "]":
@@ -286,7 +288,7 @@ class CharacterMap:
                     self._set(code, head + chr(sign))
 
     def _set(self, code: int, letters: str) -> None:
-        if len(self.letters) < MAP_ENTRIES and letters not in ("\0", UNKNOWN):
+        if len(self.letters) < limits.PDF_MAP_ENTRIES and letters not in ("\0", UNKNOWN):
             self.letters[code] = letters
 
 
@@ -294,7 +296,7 @@ def embedded_letters(descriptor: Any) -> dict[int, str]:
     """Letters by glyph number, from the character map and glyph names of a TrueType font."""
     stream = _get(descriptor, "/FontFile2")
     data = _data(stream)
-    if not 12 < len(data) <= FONT_BYTES:
+    if not 12 < len(data) <= limits.PDF_FONT_BYTES:
         return {}
     try:
         tables = _sfnt_tables(data)
@@ -420,7 +422,7 @@ def _cid_widths(array: Any) -> Iterator[tuple[int, float]]:
                 yield int(first) + offset, _number(width, 0)
             position += 2
         elif position + 2 < len(items):
-            last = min(int(_number(second, 0)), int(first) + RANGE_CODES)
+            last = min(int(_number(second, 0)), int(first) + limits.PDF_MAP_RANGE)
             width = _number(items[position + 2], 0)
             yield from ((code, width) for code in range(int(first), last + 1))
             position += 3
@@ -478,7 +480,7 @@ def _sfnt_map(table: bytes) -> Iterator[tuple[int, int]]:
             groups = struct.unpack_from(">I", table, offset + 12)[0]
             for group in range(min(groups, 10_000)):
                 first, last, glyph = struct.unpack_from(">III", table, offset + 16 + 12 * group)
-                for code in range(first, min(last, first + RANGE_CODES, 0x10FFFF) + 1):
+                for code in range(first, min(last, first + limits.PDF_MAP_RANGE, 0x10FFFF) + 1):
                     yield glyph + code - first, code
 
 

@@ -35,7 +35,6 @@ _RTL_RUN = re.compile(
 )
 _DIGITS = re.compile(r"[0-9A-Za-z]+(?:[.,:/\-][0-9A-Za-z]+)*")
 _MIRROR = str.maketrans("()[]{}<>«»", ")(][}{><»«")
-_SENTENCE_END = re.compile(r"[.!?。！？:;][\"'”’)\]]*$")
 _KOREAN_TAIL = re.compile(
     r"^(?:[은는이가을를의에로와과도만]|에서|으로|에게|까지|부터|니다|습니다|하다|한다|된다|이다|"
     r"입니다|합니다|됩니다|랍니다|시다|세요)(?=[\s.,)]|$)"
@@ -266,30 +265,27 @@ def _continues(group: list[Line], line: Line) -> bool:
 
 
 def _paragraph(group: list[Line], body: float, words: Counter[str], spaced: bool) -> Paragraph:
-    text = group[0].text
+    parts = [group[0].text]
     for before, line in pairwise(group):
-        text = joined(text, line.text, words, before.trailing_space if spaced else None)
-    return Paragraph(text, group[0].size / body if body else 1.0, len(group))
+        dropped, gap = _seam(before.text, line.text, words, spaced and before.trailing_space)
+        if not spaced and gap == "" and not dropped and _is_hangul(before.text[-1]):
+            gap = "" if _is_parted(before.text, line.text, words) else " "
+        if dropped:
+            parts[-1] = parts[-1][:-dropped]
+        parts += (gap, line.text)
+    return Paragraph("".join(parts), group[0].size / body if body else 1.0, len(group))
 
 
-def joined(head: str, tail: str, words: Counter[str], space_at_end: bool | None = None) -> str:
-    """Two wrapped lines as one. `space_at_end`: whether the first ended with a space, where
-    this page keeps such spaces at all.
-    """
-    if not head or not tail:
-        return head + tail
+def _seam(head: str, tail: str, words: Counter[str], space_at_end: bool) -> tuple[int, str]:
+    """How two wrapped lines are joined: letters to drop from the first, and what to put between."""
     last, first = head[-1], tail[0]
     if _HYPHEN_END.search(head) and first.islower():
-        start = head.split()[-1]
-        return head + tail if words[start + tail.split()[0]] else head[:-1] + tail
-    if _is_thai(last) and _is_thai(first):
-        return head + tail if not space_at_end else head + " " + tail
-    if _is_hangul(last) and _is_hangul(first):
-        glued = not space_at_end if space_at_end is not None else _is_parted(head, tail, words)
-        return head + tail if glued else head + " " + tail
-    if _is_ideograph(last) and _is_ideograph(first):
-        return head + tail
-    return head + " " + tail
+        written = words[head.split()[-1] + tail.split()[0]]
+        return (0, "") if written else (1, "")
+    for belongs in (_is_thai, _is_hangul, _is_ideograph):
+        if belongs(last) and belongs(first):
+            return 0, " " if space_at_end else ""
+    return 0, " "
 
 
 def _is_parted(head: str, tail: str, words: Counter[str]) -> bool:

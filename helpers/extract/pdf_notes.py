@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from helpers import limits
 from helpers.extract import pdf_layout
 from helpers.extract.pdf_content import Page, text_of
 
-ANNOTATIONS = 2_000  # annotations of one page
 HIDDEN_FLAGS = 2 | 32  # annotation flags: hidden, not viewable
 PASSWORD_FLAG = 1 << 13  # of a text field
 FIELD_DEPTH = 16  # parents of a form field
@@ -44,7 +44,7 @@ def _annotations(page: Any) -> Iterator[Any]:
     entries = _resolve(page.get("/Annots"))
     if not isinstance(entries, list):
         return
-    for entry in entries[:ANNOTATIONS]:
+    for entry in entries[: limits.PDF_ANNOTATIONS]:
         annotation = _resolve(entry)
         if isinstance(annotation, Mapping):
             flags = _resolve(annotation.get("/F"))

@@ -22,7 +22,6 @@ CLUSTER_CHARS = 64  # code points: a longer combining sequence is no writing and
 
 _END = re.compile(r"""[.!?…。！？｡]+["'”’)\]»」』]*""")
 _SPACE = re.compile(r"\s+")
-_LAST_WORD = re.compile(r"[^\s(\[\"'“‘]*$")
 _PAIRS = tuple(zip("([“‘«「『（", ")]”’»」』）", strict=True))
 _WIDE_ENDS = frozenset("。！？｡")
 _CLAUSE_ENDS = frozenset(",;:、，；：—–")
@@ -124,8 +123,8 @@ def _is_full_stop(text: str, dot: int, end: int) -> bool:
     following = text[end : end + 8].lstrip()[:1]
     if "a" <= following <= "z":
         return False
-    found = _LAST_WORD.search(text, max(0, dot - 12), dot)
-    word = found.group() if found else ""
+    words = text[max(0, dot - 12) : dot].split()
+    word = words[-1].lstrip("([\"'“‘") if words and not text[dot - 1].isspace() else ""
     if len(word) == 1 and not "가" <= word <= "힣":
         return False
     if word.isdigit() and len(word) <= 3:
