@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import random
 import re
+import shutil
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -14,6 +16,8 @@ import pytest
 from tests.server.session import HELLO, SERVER, Session
 
 EXIT_S = 5.0  # seconds from the end of input to the end of the process
+CLIENT_TIMEOUT_S = 10.0  # seconds after which a common client gives up
+SYNC_S = 120.0  # seconds a sync of the tests may take on a busy machine
 SEED = 20_240_501
 
 
@@ -318,3 +322,84 @@ def test_the_real_server_starts_without_an_index_or_a_folder(tmp_path: Path) -> 
         (tmp_path / "library").rmdir()
         assert session.open()["serverInfo"]["name"] == "ragdoc"
         assert session.end()[0] == 0
+
+
+# --- with a real sync --------------------------------------------------------------------------
+
+
+def _finished(session: Session) -> dict[str, Any]:
+    """The job once it has ended, the server pinged between two looks."""
+    deadline = time.monotonic() + SYNC_S
+    while time.monotonic() < deadline:
+        job = dict(session.call("sync_status")["structuredContent"])
+        if job["status"] not in ("queued", "running"):
+            return job
+        assert session.request("ping")["result"] == {}
+    raise AssertionError(f"the sync did not end: {job}")
+
+
+def test_b18_a_sync_of_noisy_files_leaves_the_wire_clean(tmp_path: Path, shared: Path) -> None:
+    shutil.copytree(shared / "bugs" / "b18", tmp_path / "library")
+    with Session(tmp_path, script=SERVER) as session:
+        session.open()
+        session.call("sync_kb")
+        assert _finished(session)["status"] == "done"
+        assert session.end()[0] == 0
+        for line in session.lines:
+            assert json.loads(line)["jsonrpc"] == "2.0"
+
+
+def test_b22_two_servers_on_one_folder_share_one_job(tmp_path: Path) -> None:
+    _write_files(tmp_path / "library", 300)
+    with Session(tmp_path, script=SERVER) as one, Session(tmp_path, script=SERVER) as two:
+        for session in (one, two):
+            session.open()
+        for session in (one, two):
+            session.post("tools/call", {"name": "sync_kb", "arguments": {}})
+        started = [session.reply()["result"]["structuredContent"] for session in (one, two)]
+        assert len({job["job_id"] for job in started}) == 1
+        assert sorted(job["status"] for job in started) == ["already_running", "queued"]
+        for session in (one, two):
+            job = _finished(session)
+            assert (job["job_id"], job["status"]) == (started[0]["job_id"], "done")
+
+
+def test_b23_a_sync_of_2_000_files_is_started_at_once_and_the_server_stays_awake(
+    tmp_path: Path,
+) -> None:
+    _write_files(tmp_path / "library", 2_000)
+    with Session(tmp_path, script=SERVER) as session:
+        session.open()
+        began = time.monotonic()
+        started = session.call("sync_kb")["structuredContent"]
+        assert time.monotonic() - began < CLIENT_TIMEOUT_S
+        assert started["job_id"]
+        slowest = 0.0
+        while session.call("sync_status")["structuredContent"]["status"] in ("queued", "running"):
+            began = time.monotonic()
+            assert session.request("ping")["result"] == {}
+            slowest = max(slowest, time.monotonic() - began)
+        assert slowest < CLIENT_TIMEOUT_S
+        assert _finished(session)["added"] == 2_000
+
+
+def test_the_end_of_input_during_a_sync_leaves_the_worker_and_no_other_process(
+    tmp_path: Path,
+) -> None:
+    _write_files(tmp_path / "library", 400)
+    with Session(tmp_path, script=SERVER) as session:
+        session.open()
+        job_id = session.call("sync_kb")["structuredContent"]["job_id"]
+        code, seconds = session.end()
+        assert (code, seconds < EXIT_S) == (0, True)
+    with Session(tmp_path, script=SERVER) as session:
+        session.open()
+        job = _finished(session)
+        assert (job["job_id"], job["status"], job["added"]) == (job_id, "done", 400)
+
+
+def _write_files(folder: Path, count: int) -> None:
+    folder.mkdir(parents=True)
+    for number in range(count):
+        text = f"Document {number}: the fee is {number} baht. ค่าธรรมเนียม {number} บาท"
+        (folder / f"{number}.txt").write_text(text, encoding="utf-8")
