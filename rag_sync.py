@@ -28,7 +28,7 @@ from helpers.errors import CorruptIndex, RagDocError, RootGone, Unread
 from helpers.extract import formats
 from helpers.extract.sandbox import OpenedFile, ReaderPool, Reading, ReadPolicy
 from helpers.jobs import progress, queue
-from helpers.jobs.state import JobHandle
+from helpers.jobs.handle import JobHandle
 from helpers.language.chunk import ChunkPolicy
 from helpers.language.terms import Analyser
 from helpers.source import delta, names

@@ -28,7 +28,8 @@ from helpers.errors import BusyError, Cancelled, RagDocError, StoreError, UsageE
 from helpers.files import FileLock, is_locked, private_dir, private_file
 from helpers.jobs import spawn
 from helpers.jobs import state as jobs
-from helpers.jobs.state import JobHandle, JobState, Request
+from helpers.jobs.handle import JobHandle
+from helpers.jobs.state import JobState, Request
 from helpers.log import get_logger
 
 QUEUED, ALREADY_RUNNING, UPGRADED = "queued", "already_running", "upgraded"

@@ -1,9 +1,8 @@
 """One job: its state, the rules by which it changes, and the file that shows it to others.
 
 Promises: the file `<job_id>.json` is replaced atomically and always parses; percent never
-falls and is 100 only when the job is done; a full disk keeps the previous file and does not
-stop the sync; writes cost at most a small share of the worker's time.
-Does not: start anything, take the worker lock, or decide whether a worker lives (`queue` does).
+falls and is 100 only when the job is done.
+Does not: decide when to write (`handle` does), or whether a worker lives (`queue` does).
 """
 
 from __future__ import annotations
@@ -14,16 +13,16 @@ import os
 import re
 import secrets
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
 from helpers import limits
-from helpers.errors import Cancelled, StoreError, UsageError
+from helpers.errors import StoreError, UsageError
 from helpers.files import private_file, read_json, write_json
-from helpers.log import get_logger, redact
+from helpers.log import redact
 
 QUEUED, RUNNING, DONE = "queued", "running", "done"
 CANCELLED, FAILED, INTERRUPTED = "cancelled", "failed", "interrupted"
@@ -33,11 +32,8 @@ SCOPES = ("embedding", "contextualization", "full")  # each one contains those b
 
 FILES_PERCENT = 90  # percent; semantic work is the rest
 SMOOTHING = 0.2  # share of the newest sample in the smoothed rate
-RESERVED_FAILURES = 100  # failures that fit into a job file written from the reserve
 SAMPLE_S = 1.0  # seconds between two samples of the rate
 JOB_ID = re.compile(r"[0-9]{8}T[0-9]{9}Z-[0-9a-f]{6}")
-
-_logger = get_logger("jobs")
 
 
 @dataclass(frozen=True, slots=True)
@@ -290,176 +286,6 @@ def timestamp(now: float | None = None) -> str:
     """ISO 8601 in UTC with `Z`, to the millisecond."""
     at = datetime.fromtimestamp(time.time() if now is None else now, timezone.utc)
     return at.isoformat(timespec="milliseconds").replace("+00:00", "Z")
-
-
-class JobHandle:
-    """What a running sync tells about itself; the story calls this and nothing else.
-
-    Not thread-safe: one thread owns it. `progress` is called with the state whenever the
-    file is written (at most every JOB_WRITE_S, at each change of phase and at the end).
-    """
-
-    def __init__(
-        self,
-        jobs_dir: Path,
-        state: JobState,
-        progress: Callable[[JobState], None] | None = None,
-        clock: Callable[[], float] = time.monotonic,
-        writer: Callable[[Path, JobState], None] = save,
-    ) -> None:
-        self._jobs_dir = jobs_dir
-        self._state = state
-        self._failures: dict[str, Failure] = {f.path: f for f in state.failures}
-        self._progress = progress
-        self._clock = clock
-        self._writer = writer
-        self._cancel_file = os.fspath(cancel_path(jobs_dir, state.job_id))
-        self._cancelled = False
-        self._next_stat = -math.inf
-        self._next_write = -math.inf
-        self._rate = Rate(clock())
-        self._disk_full = False
-
-    @property
-    def job_id(self) -> str:
-        return self._state.job_id
-
-    @property
-    def force(self) -> bool:
-        """Read every file again, changed or not."""
-        return self._state.request.force
-
-    @property
-    def scope(self) -> str:
-        """`full`, `contextualization` or `embedding`."""
-        return self._state.request.scope
-
-    @property
-    def ended(self) -> bool:
-        return self._state.status in TERMINAL
-
-    def state(self) -> JobState:
-        """The state now, failures included."""
-        return replace(
-            self._state,
-            failures=tuple(self._failures.values())[: limits.JOB_FAILURES],
-            cancel_requested=self._state.cancel_requested or self._cancelled,
-        )
-
-    def phase(self, name: str) -> None:
-        """Enter `prepare`, `files`, `cleanup` or `semantic`."""
-        if name != self._state.phase:
-            self._state = in_phase(self._state, name)
-            self._rate = Rate(self._clock(), self._items()[0])
-            self._write()
-
-    def total(self, files: int) -> None:
-        """How many files this sync has to look into; may grow while it runs."""
-        self._state = replace(self._state, total_files=files)
-        self._changed()
-
-    def file(self, path: str) -> None:
-        """The display path of the file being read now."""
-        self._state = replace(self._state, current_file=path)
-        self._changed()
-
-    def count(
-        self,
-        *,
-        completed: int = 0,
-        added: int = 0,
-        updated: int = 0,
-        unchanged: int = 0,
-        deleted: int = 0,
-        skipped: int = 0,
-    ) -> None:
-        """Add to the counts. `completed` moves progress; `failed` follows from `failure`."""
-        old = self._state
-        self._state = replace(
-            old,
-            completed_files=old.completed_files + completed,
-            added=old.added + added,
-            updated=old.updated + updated,
-            unchanged=old.unchanged + unchanged,
-            deleted=old.deleted + deleted,
-            skipped=old.skipped + skipped,
-        )
-        self._changed()
-
-    def semantic(self, done: int, total: int) -> None:
-        """Embedded chunks so far, of all to embed in this job (both absolute)."""
-        self._state = replace(self._state, semantic_done=done, semantic_total=total)
-        self._changed()
-
-    def failure(self, path: str, code: str, reason: str, remedy: str = "") -> None:
-        """A file without usable text, known before or new; one entry per path."""
-        self._failures[path] = Failure(path, code, redact(reason), redact(remedy))
-        self._state = replace(self._state, failed=len(self._failures))
-        self._changed()
-
-    def cancelled(self) -> bool:
-        """Whether someone asked this job to stop; looks at most every JOB_CANCEL_STAT_S."""
-        now = self._clock()
-        if not self._cancelled and now >= self._next_stat:
-            self._next_stat = now + limits.JOB_CANCEL_STAT_S
-            self._cancelled = os.path.exists(self._cancel_file)
-            self._changed()
-        return self._cancelled
-
-    def checkpoint(self) -> None:
-        """Raises Cancelled once the cancel file exists. Cheap: call it in every loop."""
-        if self.cancelled():
-            raise Cancelled("The sync was cancelled", "Start it again to resume where it stopped.")
-
-    def flush(self) -> None:
-        """Write the state now."""
-        self._write()
-
-    def finish(self, status: str = DONE, error: str | None = None) -> None:
-        """End the job; the first end stands. `status` is one of TERMINAL."""
-        if not self.ended:
-            self._state = finished(self._state, status, error)
-            self._write()
-
-    # --- private
-
-    def _items(self) -> tuple[int, int]:
-        state = self._state
-        if state.phase == "semantic":
-            return state.semantic_done, state.semantic_total
-        return state.completed_files, state.total_files
-
-    def _changed(self) -> None:
-        if self._clock() >= self._next_write:
-            self._write()
-
-    def _write(self) -> None:
-        begun = self._clock()
-        if not self.ended:
-            done, total = self._items()
-            self._rate = sampled(self._rate, done, begun)
-            eta = eta_s(self._rate, total - done) if total else None
-            self._state = with_percent(replace(self._state, eta_s=eta, updated_at=timestamp()))
-            self._state = replace(self._state, poll_after_s=poll_after_s(self._state))
-        state = self.state()
-        self._try_to_save(state)
-        now = self._clock()
-        self._next_write = now + max(limits.JOB_WRITE_S, (now - begun) / limits.JOB_WRITE_SHARE)
-        if self._progress is not None:
-            self._progress(state)
-
-    def _try_to_save(self, state: JobState) -> None:
-        try:
-            self._writer(self._jobs_dir, state)
-            self._disk_full = False
-        except StoreError as error:
-            # The previous state still parses, and the sync itself may still succeed.
-            if not self._disk_full:
-                _logger.warning("job %s: %s", state.job_id, error)
-            self._disk_full = True
-            if state.status in TERMINAL and free_reserve(self._jobs_dir, state.job_id):
-                short = replace(state, failures=state.failures[:RESERVED_FAILURES])
-                self._try_to_save(short)
 
 
 def same_base(one: tuple[str, ...], other: tuple[str, ...]) -> bool:

@@ -22,7 +22,8 @@ if __name__ == "__main__":
 from helpers import config  # noqa: E402
 from helpers.config import Settings  # noqa: E402
 from helpers.jobs import queue, spawn  # noqa: E402
-from helpers.jobs.state import TERMINAL, JobHandle, JobState  # noqa: E402
+from helpers.jobs.handle import JobHandle  # noqa: E402
+from helpers.jobs.state import TERMINAL, JobState  # noqa: E402
 
 STEPS = 10
 DEADLINE_S = 20.0

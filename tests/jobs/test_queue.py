@@ -17,6 +17,7 @@ from helpers.config import Settings
 from helpers.errors import BusyError, StoreError, UsageError
 from helpers.files import FileLock, is_locked, write_json
 from helpers.jobs import queue, state
+from helpers.jobs.handle import JobHandle
 from tests.jobs.stage import ended, eventually, hold, reaches, settings_in, spawner, sync
 
 Start = partial(queue.start, spawner=spawner)
@@ -191,7 +192,7 @@ def test_an_unknown_scope_is_refused(settings: Settings) -> None:
 
 
 def test_a_foreground_sync_takes_the_same_lock(settings: Settings) -> None:
-    def run(job: state.JobHandle) -> None:
+    def run(job: JobHandle) -> None:
         with pytest.raises(BusyError, match=job.job_id):
             queue.run_here(settings, lambda _: None)
         joined = queue.start(settings, spawner=not_spawned)
@@ -210,7 +211,7 @@ def test_a_foreground_sync_takes_the_same_lock(settings: Settings) -> None:
 def test_a_request_queued_during_a_foreground_sync_gets_a_worker(settings: Settings) -> None:
     queued: list[str] = []
 
-    def run(job: state.JobHandle) -> None:
+    def run(job: JobHandle) -> None:
         queued.append(queue.start(settings, force=True, spawner=not_spawned).job_id)
 
     assert queue.run_here(settings, run, spawner=spawner).exit_code == 0
@@ -228,7 +229,7 @@ def test_a_request_queued_during_a_foreground_sync_gets_a_worker(settings: Setti
 def test_every_end_of_the_story_becomes_a_status_and_an_exit_code(
     settings: Settings, error: BaseException, status: str, exit_code: int, words: str
 ) -> None:
-    def run(_: state.JobHandle) -> None:
+    def run(_: JobHandle) -> None:
         raise error
 
     outcome = queue.run_here(settings, run)

@@ -12,8 +12,10 @@ import pytest
 
 from helpers import limits
 from helpers.errors import Cancelled, DiskFull, UsageError
+from helpers.jobs import handle as handles
 from helpers.jobs import state
-from helpers.jobs.state import JobHandle, JobState, Request
+from helpers.jobs.handle import JobHandle
+from helpers.jobs.state import JobState, Request
 
 
 class Clock:
@@ -272,4 +274,4 @@ def test_a_job_can_say_that_the_disk_is_full(tmp_path: Path) -> None:
     assert reserve.exists()
     handle.finish("failed", "The disk is full. Free space.")
     assert [one.status for one in written] == ["failed"]
-    assert (written[0].failed, len(written[0].failures)) == (500, state.RESERVED_FAILURES)
+    assert (written[0].failed, len(written[0].failures)) == (500, handles.RESERVED_FAILURES)

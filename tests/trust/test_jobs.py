@@ -25,7 +25,8 @@ from helpers.config import Settings
 from helpers.errors import DiskFull
 from helpers.files import FileLock, is_locked
 from helpers.jobs import queue, spawn, state
-from helpers.jobs.state import JobHandle, Request
+from helpers.jobs.handle import JobHandle
+from helpers.jobs.state import Request
 from tests.jobs.stage import ROOT, STEPS, ended, eventually, hold, reaches, settings_in, spawner
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="kills and rlimits are POSIX")
@@ -59,9 +60,9 @@ def test_8_a_file_size_limit_keeps_the_previous_state(tmp_path: Path) -> None:
         """
         import resource, signal
         from pathlib import Path
-        from helpers.jobs import state
+        from helpers.jobs import handle, state
         folder = Path(sys.argv[1])
-        job = state.JobHandle(folder, state.started(state.new_job("default", state.Request())))
+        job = handle.JobHandle(folder, state.started(state.new_job("default", state.Request())))
         job.flush()
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         resource.setrlimit(resource.RLIMIT_FSIZE, (64, 64))
@@ -214,9 +215,9 @@ def test_15_a_polled_job_file_always_parses(tmp_path: Path, points: Points) -> N
     updates = points(1_000, 10_000)
     code = """
         from pathlib import Path
-        from helpers.jobs import state
+        from helpers.jobs import handle, state
         folder, job_id, updates = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
-        job = state.JobHandle(folder, state.load(folder, job_id))
+        job = handle.JobHandle(folder, state.load(folder, job_id))
         for n in range(updates):
             job.failure(f"file-{n % 50}", "corrupt", "x" * (n % 300))
             job.count(completed=1)
