@@ -131,7 +131,7 @@ class _Document:
             for text in drawing_texts(self._package, arrow.target):
                 yield from self._located(Found(text, location=place), related)
         except Unread as error:
-            if error.code != "corrupt":
+            if error.code == "limit_reached":
                 raise
             yield _unread_part(error)
 

@@ -12,7 +12,17 @@ from dataclasses import dataclass, field
 
 from helpers.extract.blocks import CELL_SEPARATOR, Location
 from helpers.extract.docx_styles import VALUE, Styles
-from helpers.extract.markup import Attributes, OnEnd, OnStart, Scanner, first, names, table, whole
+from helpers.extract.markup import (
+    Attributes,
+    OnEnd,
+    OnStart,
+    Scanner,
+    first,
+    names,
+    severed,
+    table,
+    whole,
+)
 from helpers.extract.opc import NAMESPACES
 from helpers.limits import OFFICE_BLOCK_CHARS
 
@@ -93,8 +103,7 @@ class WordScanner:
         """Cut a paragraph or a table row that grew past its cap, so that memory stays flat."""
         for paragraph in self._paragraphs:
             if sum(map(len, paragraph.parts)) > OFFICE_BLOCK_CHARS:
-                self._put(self._found, "".join(paragraph.parts), "paragraph")
-                paragraph.parts.clear()
+                self._put(self._found, severed(paragraph.parts), "paragraph")
         held = self._sinks[1:] + [cell for table in self._tables for cell in table.cells]
         held += [paragraph.after for paragraph in self._paragraphs]
         if sum(len(found.text) + 100 for sink in held for found in sink) > _HELD_CHARS:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from helpers.extract.blocks import CELL_SEPARATOR
-from helpers.extract.markup import Attributes, OnEnd, OnStart, Scanner, table
+from helpers.extract.markup import Attributes, OnEnd, OnStart, Scanner, severed, table
 from helpers.extract.opc import NAMESPACES, Package
 from helpers.limits import OFFICE_BLOCK_CHARS
 
@@ -65,7 +65,7 @@ class _Collector:
     def relieve(self) -> None:
         """Cut a paragraph or a list of names that has no end."""
         if sum(map(len, self._parts)) > OFFICE_BLOCK_CHARS:
-            self._paragraph()
+            self.found.append(severed(self._parts).strip())
         if sum(len(name) + 50 for name in self._names) > OFFICE_BLOCK_CHARS:
             self._names_end()
 

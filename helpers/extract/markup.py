@@ -14,6 +14,7 @@ A reader pushes what it finds into a list from its actions and pulls after each 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NoReturn
 from xml.parsers import expat
@@ -22,7 +23,10 @@ from helpers.errors import Unread, limit_reached
 from helpers.limits import MARKUP_DEPTH, MARKUP_NAMES, MARKUP_TOKEN_BYTES
 
 RESAVE = "Open it in the program that made it and save it again, or replace it by a good copy."
+WORD_CHARS = 1_000  # code points within which a cut looks for white space
 TEXT_BUFFER_BYTES = 65_536  # bytes of character data handed over at once
+
+_LAST_WORD = re.compile(r"\s\S*\Z")
 
 Attributes = Mapping[str, str]
 OnStart = Callable[[Attributes], object]
@@ -60,6 +64,15 @@ def whole(text: str | None, default: int = 0) -> int:
     text = (text or "").strip()
     digits = text[1:] if text[:1] == "-" else text
     return int(text) if len(digits) <= 18 and digits.isascii() and digits.isdigit() else default
+
+
+def severed(parts: list[str]) -> str:
+    """Cut collected text that grew too long: gives all of it but its last word, which stays."""
+    text = "".join(parts)
+    found = _LAST_WORD.search(text, max(0, len(text) - WORD_CHARS))
+    cut = found.start() if found else len(text)
+    parts[:] = [text[cut:]] if cut < len(text) else []
+    return text[:cut]
 
 
 class Scanner:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from helpers.errors import limit_reached
 from helpers.extract.archive import SMALLER
 from helpers.extract.blocks import CELL_SEPARATOR, Block, Item, Location, Metadata
-from helpers.extract.markup import Attributes, OnEnd, OnStart, Scanner, names, table, whole
+from helpers.extract.markup import Attributes, OnEnd, OnStart, Scanner, names, severed, table, whole
 from helpers.extract.opc import real_title
 from helpers.extract.outline import DEEPEST_HEADING, Outline
 from helpers.limits import OFFICE_BLOCK_CHARS, SHEET_REPEAT_COLUMNS, SHEET_REPEATED_CELLS
@@ -85,7 +85,8 @@ class TextFrames:
 
     def __init__(self, emit: Callable[[str, int], None]) -> None:
         self._emit = emit
-        self._stack: list[tuple[list[str], int]] = []
+        self._stack: list[tuple[list[str] | None, int]] = []
+        self._open = 0
         self._collect: Callable[[Callable[[str], object] | None], None] = lambda sink: None
 
     def attach(self, scanner: Scanner) -> None:
@@ -105,38 +106,49 @@ class TextFrames:
     @property
     def inside(self) -> bool:
         """Whether a paragraph is open."""
-        return bool(self._stack)
+        return self._open > 0
 
     def begin(self, level: int = 0) -> None:
+        """A paragraph begins."""
         parts: list[str] = []
         self._stack.append((parts, level))
+        self._open += 1
         self._collect(parts.append)
 
     def end(self) -> None:
-        if self._stack:
-            self._hand_on(*self._stack.pop())
-            self.resume()
+        """The paragraph that began last ends; without one nothing happens."""
+        if self._stack and self._stack[-1][0] is not None:
+            parts, level = self._stack.pop()
+            self._open -= 1
+            self._hand_on("".join(parts or ()), level)
+            self._direct()
 
     def pause(self) -> None:
-        """What follows belongs to no paragraph until the next one begins."""
+        """Until `resume`, text outside further paragraphs belongs to none."""
+        self._stack.append((None, 0))
         self._collect(None)
 
     def resume(self) -> None:
-        self._collect(self._stack[-1][0].append if self._stack else None)
+        if self._stack and self._stack[-1][0] is None:
+            self._stack.pop()
+            self._direct()
 
     def relieve(self) -> None:
         """Cut a paragraph without end, so that memory stays flat."""
         for parts, _ in self._stack:
-            if sum(map(len, parts)) > OFFICE_BLOCK_CHARS:
-                self._hand_on(parts, 0)
-                parts.clear()
+            if parts is not None and sum(map(len, parts)) > OFFICE_BLOCK_CHARS:
+                self._hand_on(severed(parts), 0)
+
+    def _direct(self) -> None:
+        parts = self._stack[-1][0] if self._stack else None
+        self._collect(None if parts is None else parts.append)
 
     def _write(self, text: str) -> None:
-        if self._stack:
-            self._stack[-1][0].append(text)
+        if self._stack and (parts := self._stack[-1][0]) is not None:
+            parts.append(text)
 
-    def _hand_on(self, parts: list[str], level: int) -> None:
-        text = tidy("".join(parts))
+    def _hand_on(self, raw: str, level: int) -> None:
+        text = tidy(raw)
         if text:
             self._emit(text, level)
 
@@ -235,7 +247,6 @@ class BodyScanner:
             "text:h": self._heading,
             "text:note office:annotation": lambda _: self._aside(None),
             "draw:frame draw:custom-shape": self._shape,
-            "draw:text-box": lambda _: self._frames.pause(),
             "draw:object": self._object,
             "draw:page": self._page,
             "presentation:notes": self._notes,
@@ -253,7 +264,6 @@ class BodyScanner:
             "text:p text:h": self._paragraph_end,
             "text:note office:annotation presentation:notes": self._aside_end,
             "draw:frame draw:custom-shape": self._shape_end,
-            "draw:text-box": self._frames.resume,
             "draw:page": self._page_end,
             "table:table": self._table_end,
             "table:table-header-rows": lambda: self._header_rows(False),
@@ -340,11 +350,10 @@ class BodyScanner:
 
     def _shape(self, attributes: Attributes) -> None:
         kind = attributes.get(_CLASS)
-        if kind in _DECORATION:
-            self.scanner.skip()
-            return
         self._title_frame = kind == "title"
         self._frames.pause()
+        if kind in _DECORATION:
+            self.scanner.skip()
 
     def _shape_end(self) -> None:
         self._title_frame = False

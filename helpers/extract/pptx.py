@@ -15,7 +15,7 @@ from helpers.errors import Unread, limit_reached
 from helpers.extract.archive import SMALLER, Archive
 from helpers.extract.blocks import CELL_SEPARATOR, Block, Context, Item, Location, Notice
 from helpers.extract.drawing import shown_texts
-from helpers.extract.markup import Attributes, OnEnd, OnStart, Scanner, first, names, table
+from helpers.extract.markup import Attributes, OnEnd, OnStart, Scanner, first, names, severed, table
 from helpers.extract.opc import NAMESPACES, Package
 from helpers.limits import OFFICE_BLOCK_CHARS, OFFICE_RELATED_PARTS, OFFICE_TEXT_CHARS
 
@@ -164,7 +164,7 @@ class _Shapes:
     def relieve(self) -> None:
         """Cut a paragraph, title or row without end, so that memory stays flat."""
         if sum(map(len, self._parts)) > OFFICE_BLOCK_CHARS:
-            self._paragraph()
+            self._text_end(severed(self._parts))
         if sum(map(len, self._title)) > OFFICE_BLOCK_CHARS:
             self._shape_end()
         for grid in self._tables:
@@ -191,8 +191,12 @@ class _Shapes:
             self.scanner.skip()
 
     def _paragraph(self) -> None:
-        text = "".join(self._parts).strip()
+        text = "".join(self._parts)
         self._parts.clear()
+        self._text_end(text)
+
+    def _text_end(self, text: str) -> None:
+        text = text.strip()
         if not text or self._holder in _DECORATION:
             return
         if self._tables and self._tables[-1].cells:

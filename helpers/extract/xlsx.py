@@ -17,7 +17,7 @@ from helpers.errors import Unread, limit_reached
 from helpers.extract.archive import SMALLER, Archive
 from helpers.extract.blocks import CELL_SEPARATOR, Block, Context, Item, Location, Notice
 from helpers.extract.drawing import shape_texts
-from helpers.extract.markup import Attributes, OnEnd, OnStart, Scanner, table, whole
+from helpers.extract.markup import Attributes, OnEnd, OnStart, Scanner, severed, table, whole
 from helpers.extract.number_format import Render, plain
 from helpers.extract.opc import NAMESPACES, Package
 from helpers.extract.outline import only_page_number
@@ -164,8 +164,7 @@ class _Rows:
     def relieve(self) -> None:
         """Cut a row without end, so that memory stays flat."""
         if sum(map(len, self._text)) > _HELD_CHARS:
-            self._row_cells.append("".join(self._text))
-            self._text.clear()
+            self._row_cells.append(severed(self._text).strip())
         if sum(map(len, self._row_cells)) + len(self._row_cells) > _HELD_CHARS:
             self._row_end()
 

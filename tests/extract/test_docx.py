@@ -1,0 +1,331 @@
+"""Word documents: what is read, in which order, and where it stands."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from helpers.extract.blocks import Location
+from helpers.extract.docx import read
+from tests.extract.office_files import (
+    MC,
+    W,
+    blocks,
+    docx,
+    notices,
+    packed,
+    paragraph,
+    refusal,
+    relations,
+    texts,
+    title,
+)
+
+STYLES = (
+    f"<w:styles {W}>"
+    '<w:style w:type="paragraph" w:styleId="1"><w:name w:val="heading 1"/></w:style>'
+    '<w:style w:type="paragraph" w:styleId="a"><w:name w:val="제목 2"/></w:style>'
+    '<w:style w:type="paragraph" w:styleId="b"><w:name w:val="หัวเรื่อง 3"/></w:style>'
+    '<w:style w:type="paragraph" w:styleId="c"><w:name w:val="Mine"/><w:basedOn w:val="a"/>'
+    "</w:style>"
+    '<w:style w:type="paragraph" w:styleId="d"><w:name w:val="Clause"/><w:pPr>'
+    '<w:outlineLvl w:val="3"/></w:pPr></w:style>'
+    '<w:style w:type="paragraph" w:styleId="e"><w:name w:val="loop"/><w:basedOn w:val="e"/>'
+    "</w:style>"
+    '<w:style w:type="paragraph" w:styleId="T"><w:name w:val="Title"/></w:style>'
+    '<w:style w:type="character" w:styleId="h"><w:name w:val="heading 1"/></w:style>'
+    "</w:styles>"
+)
+
+
+def styled(body: str) -> bytes:
+    return docx(body, {"word/styles.xml": STYLES}, styles="styles.xml")
+
+
+def cell(*paragraphs: str) -> str:
+    return f"<w:tc>{''.join(paragraphs)}</w:tc>"
+
+
+def row(*cells: str, properties: str = "") -> str:
+    return f"<w:tr><w:trPr>{properties}</w:trPr>{''.join(cells)}</w:tr>"
+
+
+def box(text: str) -> str:
+    return f"<w:txbxContent>{paragraph(text)}</w:txbxContent>"
+
+
+@pytest.mark.parametrize(
+    ("style", "level"),
+    [("1", 1), ("a", 2), ("b", 3), ("c", 2), ("d", 4), ("e", 0), ("h", 0), ("Heading2", 2)],
+)
+def test_a_heading_is_known_by_outline_name_or_base_of_its_style(style: str, level: int) -> None:
+    found = blocks(read, styled(paragraph("Words", style)))
+    assert [(block.kind, block.level) for block in found] == [
+        ("heading" if level else "paragraph", level)
+    ]
+
+
+def test_a_paragraphs_own_outline_level_wins() -> None:
+    body = (
+        '<w:p><w:pPr><w:pStyle w:val="1"/><w:outlineLvl w:val="9"/></w:pPr>'
+        "<w:r><w:t>x</w:t></w:r></w:p>"
+    )
+    assert blocks(read, styled(body))[0].kind == "paragraph"
+
+
+def test_locations_are_heading_paths_and_paragraph_numbers_before_them() -> None:
+    body = (
+        paragraph("before")
+        + paragraph("계약", "1")
+        + paragraph("text")
+        + paragraph("대금", "a")
+        + paragraph("paid")
+        + paragraph("부칙", "1")
+        + paragraph("end")
+    )
+    assert [block.location for block in blocks(read, styled(body))] == [
+        Location("section", "paragraph 1"),
+        Location("section", "계약", name="계약"),
+        Location("section", "계약", name="계약"),
+        Location("section", "계약 > 대금", name="대금"),
+        Location("section", "계약 > 대금", name="대금"),
+        Location("section", "부칙", name="부칙"),
+        Location("section", "부칙", name="부칙"),
+    ]
+
+
+def test_runs_tabs_breaks_and_symbols_make_one_text() -> None:
+    body = (
+        '<w:p><w:pPr><w:tabs><w:tab w:val="left"/></w:tabs></w:pPr><w:r><w:t>가</w:t><w:tab/>'
+        "<w:t>나</w:t><w:br/><w:t>다</w:t><w:noBreakHyphen/>"
+        '<w:sym w:font="Wingdings" w:char="F0FE"/>'
+        '<w:sym w:char="00E9"/><w:sym w:char="zz"/></w:r></w:p>'
+    )
+    assert texts(read, docx(body)) == ["가\t나\n다\u2011☑é"]
+
+
+def test_what_is_deleted_moved_away_or_code_is_left_out() -> None:
+    body = (
+        "<w:p><w:ins><w:r><w:t>kept </w:t></w:r></w:ins><w:del><w:r><w:delText>gone</w:delText>"
+        "</w:r></w:del><w:moveFrom><w:r><w:t>moved</w:t></w:r></w:moveFrom><w:moveTo><w:r>"
+        "<w:t>here </w:t></w:r></w:moveTo><w:r><w:instrText>PAGE</w:instrText><w:t>7</w:t></w:r>"
+        "<w:r><w:ruby><w:rt><w:r><w:t>ruby</w:t></w:r></w:rt><w:rubyBase><w:r><w:t>漢</w:t></w:r>"
+        "</w:rubyBase></w:ruby></w:r></w:p>"
+    )
+    assert texts(read, docx(body)) == ["kept here 7漢"]
+
+
+def test_a_former_style_in_a_tracked_change_does_not_count() -> None:
+    body = (
+        '<w:p><w:pPr><w:pPrChange><w:pPr><w:pStyle w:val="1"/></w:pPr></w:pPrChange></w:pPr>'
+        "<w:r><w:t>x</w:t></w:r></w:p>"
+    )
+    assert blocks(read, styled(body))[0].kind == "paragraph"
+
+
+def test_table_rows_are_cells_with_the_first_row_as_header() -> None:
+    table = (
+        row(cell(paragraph("품목")), cell(paragraph("수량")))
+        + row(cell(paragraph("강관"), paragraph("DN300")), cell(paragraph("46")))
+        + row(cell("<w:p/>"), cell(paragraph("112")))
+        + row(cell(paragraph("deleted")), cell(paragraph("row")), properties="<w:del/>")
+    )
+    found = blocks(read, docx(f"<w:tbl>{table}</w:tbl>"))
+    assert [(block.kind, block.text) for block in found] == [
+        ("table_header", "품목 | 수량"),
+        ("table_row", "강관 DN300 | 46"),
+        ("table_row", "112"),
+    ]
+
+
+def test_marked_header_rows_are_headers_too() -> None:
+    mark = "<w:tblHeader/>"
+    cells = (cell(paragraph("a")), cell(paragraph("b")))
+    table = row(*cells, properties=mark) + row(*cells, properties=mark) + row(*cells)
+    kinds = [block.kind for block in blocks(read, docx(f"<w:tbl>{table}</w:tbl>"))]
+    assert kinds == ["table_header", "table_header", "table_row"]
+
+
+def test_a_frame_of_one_cell_keeps_its_paragraphs_and_headings() -> None:
+    inner = paragraph("별표", "1") + paragraph("하나") + paragraph("둘")
+    found = blocks(read, styled(f"<w:tbl>{row(cell(inner))}</w:tbl>"))
+    assert [(block.kind, block.text) for block in found] == [
+        ("heading", "별표"),
+        ("paragraph", "하나"),
+        ("paragraph", "둘"),
+    ]
+
+
+def test_a_table_within_a_table_is_kept() -> None:
+    inner = f"<w:tbl>{row(cell(paragraph('x')), cell(paragraph('y')))}</w:tbl>"
+    outer = row(cell(paragraph("left")), cell(paragraph("right"), inner))
+    assert texts(read, docx(f"<w:tbl>{outer}</w:tbl>")) == ["left | right", "x | y"]
+
+
+def test_a_text_box_is_read_once_after_its_paragraph() -> None:
+    body = (
+        f"<w:p><w:r><mc:AlternateContent><mc:Choice Requires='wps'>{box('inside')}</mc:Choice>"
+        f"<mc:Fallback><w:pict>{box('inside')}</w:pict></mc:Fallback></mc:AlternateContent>"
+        "<w:t>anchor</w:t></w:r></w:p>"
+    )
+    assert texts(read, docx(body)) == ["anchor", "inside"]
+
+
+def test_the_fallback_is_read_where_the_choice_has_no_text() -> None:
+    body = (
+        "<w:p><w:r><mc:AlternateContent><mc:Choice Requires='wpg'/>"
+        f"<mc:Fallback><w:pict>{box('inside')}</w:pict></mc:Fallback></mc:AlternateContent>"
+        "</w:r></w:p>"
+    )
+    assert texts(read, docx(body)) == ["inside"]
+
+
+def test_content_controls_and_links_are_transparent() -> None:
+    body = (
+        f"<w:sdt><w:sdtPr/><w:sdtContent>{paragraph('control')}</w:sdtContent></w:sdt>"
+        "<w:p><w:hyperlink><w:r><w:t>link</w:t></w:r></w:hyperlink></w:p>"
+    )
+    assert texts(read, docx(body)) == ["control", "link"]
+
+
+def test_notes_comments_headers_and_footers_follow_the_body() -> None:
+    note = '<w:footnote w:type="separator">{}</w:footnote><w:footnote>{}</w:footnote>'
+    extra = {
+        "word/footnotes.xml": f"<w:footnotes {W}>"
+        + note.format(paragraph("----"), paragraph("각주"))
+        + "</w:footnotes>",
+        "word/comments.xml": f"<w:comments {W}><w:comment>{paragraph('메모')}</w:comment>"
+        "</w:comments>",
+        "word/header1.xml": f"<w:hdr {W} {MC}>{paragraph('기밀')}</w:hdr>",
+        "word/header2.xml": f"<w:hdr {W}>{paragraph('기밀')}</w:hdr>",
+        "word/footer1.xml": f"<w:ftr {W}>{paragraph('Page 3 of 7')}</w:ftr>",
+    }
+    data = docx(
+        paragraph("body"),
+        extra,
+        footnotes__1="footnotes.xml",
+        comments__2="comments.xml",
+        header__3="header1.xml",
+        header__4="header2.xml",
+        footer__5="footer1.xml",
+    )
+    found = [(block.text, block.location and block.location.label) for block in blocks(read, data)]
+    assert found == [
+        ("body", "paragraph 1"),
+        ("각주", "footnotes"),
+        ("메모", "comments"),
+        ("기밀", "header"),
+    ]
+
+
+def test_a_damaged_side_part_costs_only_itself() -> None:
+    data = docx(
+        paragraph("body"),
+        {"word/footnotes.xml": "<w:footnotes", "word/styles.xml": "<!DOCTYPE a><a/>"},
+        footnotes__1="footnotes.xml",
+        styles__2="styles.xml",
+    )
+    assert texts(read, data) == ["body"]
+    assert [notice.code for notice in notices(read, data)] == ["part_unread", "part_unread"]
+
+
+def test_an_imported_html_part_stands_in_its_place() -> None:
+    data = docx(
+        paragraph("before")
+        + '<w:altChunk r:id="rId9"/>'
+        + '<w:altChunk r:id="rId8"/>'
+        + paragraph("after"),
+        {
+            "word/a.html": "<title>Import</title><p>between</p>",
+            "word/b.rtf": "{\\rtf1 x}",
+        },
+        aFChunk__rId9="a.html",
+        aFChunk__rId8="b.rtf",
+    )
+    assert texts(read, data) == ["before", "Import", "between", "after"]
+    assert len(notices(read, data)) == 1
+
+
+def test_smart_art_and_charts_are_read_where_they_stand() -> None:
+    drawn = (
+        'xmlns:dgm="http://schemas.openxmlformats.org/drawingml/2006/diagram" '
+        'xmlns:c="http://schemas.openxmlformats.org/drawingml/2006/chart"'
+    )
+    shapes = 'xmlns:a="http://schemas.openxmlformats.org/drawingml/2006/main"'
+    data = docx(
+        f'<w:p><w:r><w:drawing><dgm:relIds {drawn} r:dm="rId1"/></w:drawing></w:r></w:p>'
+        f'<w:p><w:r><w:drawing><c:chart {drawn} r:id="rId2"/></w:drawing></w:r></w:p>',
+        {
+            "word/data1.xml": f"<dgm:dataModel {drawn} {shapes}><a:p><a:r><a:t>From here</a:t>"
+            "</a:r></a:p></dgm:dataModel>",
+            "word/chart1.xml": f"<c:chartSpace {drawn} {shapes}><c:chart><a:p><a:r><a:t>Sales</a:t>"
+            "</a:r></a:p><c:strCache><c:pt><c:v>North</c:v></c:pt><c:pt><c:v>South</c:v></c:pt>"
+            "</c:strCache><c:numCache><c:pt><c:v>4.5</c:v></c:pt></c:numCache></c:chart>"
+            "</c:chartSpace>",
+        },
+        diagramData__rId1="data1.xml",
+        chart__rId2="chart1.xml",
+    )
+    assert texts(read, data) == ["From here", "Sales", "North | South"]
+
+
+def test_a_formula_leaves_its_letters() -> None:
+    space = 'xmlns:m="http://schemas.openxmlformats.org/officeDocument/2006/math"'
+    body = (
+        f"<w:p><m:oMath {space}><m:f><m:num><m:r><m:t>π</m:t></m:r></m:num><m:den><m:r>"
+        "<m:t>2</m:t></m:r></m:den></m:f></m:oMath></w:p>"
+    )
+    assert texts(read, docx(body)) == ["(π)/(2)"]
+
+
+def core(title: str) -> dict[str, str]:
+    return {
+        "_rels/.rels": relations(**{"core-properties": "docProps/core.xml"}),
+        "docProps/core.xml": '<cp:coreProperties xmlns:cp="http://schemas.openxmlformats.org/'
+        'package/2006/metadata/core-properties" xmlns:dc="http://purl.org/dc/elements/1.1/">'
+        f"<dc:title>{title}</dc:title></cp:coreProperties>",
+    }
+
+
+def test_the_title_comes_from_the_properties() -> None:
+    assert title(read, docx(paragraph("x"), core("연간 보고서"))) == "연간 보고서"
+
+
+@pytest.mark.parametrize(
+    "made_up",
+    ["Microsoft Word - draft.doc", "제목 없음", "report_v2.docx", "Document1", "슬라이드 1"],
+)
+def test_a_title_that_a_program_made_up_is_no_title(made_up: str) -> None:
+    assert title(read, docx(paragraph("x"), core(made_up))) is None
+
+
+def test_a_paragraph_in_the_title_style_is_the_title() -> None:
+    data = styled(paragraph("단수 안내", "T") + paragraph("text"))
+    assert title(read, data) == "단수 안내"
+    assert blocks(read, data)[0].kind == "heading"
+
+
+def test_strict_documents_are_read_alike() -> None:
+    space = 'xmlns:w="http://purl.oclc.org/ooxml/wordprocessingml/main"'
+    data = packed(
+        {"word/document.xml": f"<w:document {space}><w:body>{paragraph('x')}</w:body></w:document>"}
+    )
+    assert texts(read, data) == ["x"]
+
+
+def test_a_container_without_a_document_is_corrupt() -> None:
+    assert refusal(read, packed({"other": "x"})).code == "corrupt"
+
+
+def test_a_paragraph_without_end_is_cut() -> None:
+    found = texts(read, docx(paragraph("word " * 200_000)))
+    assert len(found) > 1
+    assert max(map(len, found)) < 400_000
+    assert "".join(found).count("word") == 200_000
+
+
+def test_text_boxes_are_found_in_body_header_and_footer(shared: Path) -> None:
+    found = "\n".join(texts(read, (shared / "bugs/b29/textbox.docx").read_bytes()))
+    for place in ("body", "header", "footer"):
+        assert found.count(f"inside of a text box in the {place}") == 1
