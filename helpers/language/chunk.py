@@ -38,6 +38,7 @@ _TIGHT = frozenset({"line", "code", "table_header", "table_row"})
 _LINES = frozenset({"line", "code"})
 _ABOVE = frozenset({"heading", "table_header"})
 _APART = frozenset({"page", "slide", "sheet", "part"})
+_OWN_HEADINGS = frozenset({"slide", "sheet", "part"})  # what stood above ends with the one before
 _SPACES = re.compile(r"\s+")
 
 
@@ -190,6 +191,9 @@ class _Running:
         if group != self.group:
             self.finish()
             self.group, self.header = group, ""
+            if place is not None and place.kind in _OWN_HEADINGS:
+                self.path = self.chunk_path = ()
+                self.context = None
         self.place = place
 
     def _head(self, block: Any, text: str) -> None:

@@ -178,6 +178,15 @@ def test_pages_slides_and_sheets_are_never_merged() -> None:
     assert [chunk.location["sheet"] for chunk in found] == ["Sheet1", "Two"]
 
 
+def test_a_slide_without_a_title_does_not_inherit_the_one_before() -> None:
+    first, second = (Location("slide", f"slide {at}", at) for at in (1, 2))
+    found = chunks(
+        Block("Flood", "heading", 1, first), Block("a", location=first), Block("b", location=second)
+    )
+    assert [chunk.heading for chunk in found] == [("Flood",), ()]
+    assert found[1].context == "T"
+
+
 def test_a_table_header_is_repeated_and_rows_are_located() -> None:
     rows = [Block(f"item {n} | {n * 3} baht", "table_row", 0, row(n)) for n in range(2, 200)]
     found = chunks(Block("name | price", "table_header", 0, row(1)), *rows)
