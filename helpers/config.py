@@ -142,6 +142,11 @@ def environment_value(flag: str, environ: Mapping[str, str] | None = None) -> st
     return (os.environ if environ is None else environ).get(variable(flag)) or None
 
 
+def provide_variable(name: str, value: str) -> None:
+    """Set an environment variable for a library about to be imported, unless it is set."""
+    os.environ.setdefault(name, value)
+
+
 def terminal_wants_colour(environ: Mapping[str, str] | None = None) -> bool:
     """False under NO_COLOR or TERM=dumb."""
     environ = os.environ if environ is None else environ
