@@ -24,7 +24,7 @@ from typing import Any, NamedTuple, cast
 
 from helpers import changes, config, limits, log, service, setup
 from helpers.config import Settings
-from helpers.errors import CorruptIndex, RagDocError, RootGone, Unread
+from helpers.errors import CorruptIndex, RagDocError, Unread
 from helpers.extract import formats
 from helpers.extract.sandbox import OpenedFile, ReaderPool, Reading, ReadPolicy
 from helpers.jobs import progress, queue
@@ -40,7 +40,6 @@ from helpers.source.root import (
     Vanished,
     digest,
     ensure_unchanged,
-    looks_unmounted,
 )
 from helpers.source.walk import Folder, walk
 from helpers.store import database, documents, postings, verify
@@ -78,6 +77,11 @@ class Survey:
     seen: set[bytes] = field(default_factory=set)
     files: int = 0
     unchanged: int = 0
+
+    @property
+    def met(self) -> int:
+        """Everything below the root, whatever became of it."""
+        return self.files + len(self.refusals) + sum(self.excluded.values()) + len(self.seen) - 1
 
     def add(self, folder: Folder, found: delta.Delta) -> None:
         """Take in one folder and what changed in it."""
@@ -155,7 +159,7 @@ class _Sync:
         for folder in walk(self.root, changes.rules(self.settings), mounts):
             self.job.checkpoint()
             survey.add(folder, self._compare(folder))
-        self._refuse_an_unmounted_root(survey)
+        changes.ensure_mounted(self.root, self.db, survey.met)
         unlisted = [refusal.raw for refusal in survey.unlisted]
         for raw in delta.vanished(documents.folders(self.db), survey.seen, unlisted):
             survey.gone += documents.ids_in_folder(self.db, raw)
@@ -276,7 +280,7 @@ class _Sync:
         }
         facts = {
             "knowledge_dir": str(self.settings.knowledge_dir),
-            "root_identity": list(self.root.identity),
+            changes.ROOT_IDENTITY: list(self.root.identity),
             changes.MOUNTS: [raw.hex() for raw in survey.mounts],
             service.REPORT: report,
             service.SYNCED_AT: time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
@@ -292,17 +296,6 @@ class _Sync:
         for found in documents.unread(self.db, limits.JOB_FAILURES):
             if found["code"] not in changes.SKIPPED_BY_RULE:
                 self.job.failure(found["path"], found["code"], found["reason"], found["remedy"])
-
-    def _refuse_an_unmounted_root(self, survey: Survey) -> None:
-        before = database.get_meta(self.db, "root_identity")
-        known = documents.counts(self.db)["documents"]
-        identity = None if before is None else (before[0], before[1])
-        if looks_unmounted(identity, self.root.identity, survey.files, known):
-            raise RootGone(
-                f"The knowledge folder {self.root.path} is empty and not the folder indexed before",
-                "Connect its drive or share and sync again; nothing was pruned. If it really is"
-                " empty now, run rag_sync.py --clear --yes.",
-            )
 
 
 @dataclass(slots=True)
