@@ -72,9 +72,10 @@ class Root:
     """The knowledge folder, held open. Raises RootGone where it is missing or unreadable."""
 
     def __init__(self, path: str | os.PathLike[str], steps: Any = None) -> None:
-        self.path = Path(os.path.realpath(path))
+        self.path = Path(path)
         self.steps = steps or _steps
         try:
+            self.path = Path(os.path.realpath(path))
             self.handle = self.steps.open_root(str(self.path))
             self.identity: tuple[int, int] = self.steps.identity(self.handle)
         except (OSError, ValueError) as error:
@@ -146,13 +147,16 @@ class Root:
             self.steps.leave(handle)
 
     def explain(self, error: OSError, handle: Any, name: bytes) -> Unread:
-        if error.errno in _LINK_ERRORS:
-            try:
-                verdict = refuse.by_mode(self.steps.look(handle, name).st_mode)
-            except OSError:
-                verdict = None
-            return Unread(*(verdict or refuse.SYMLINK))
-        return unread(error)
+        """The Unread for a step that failed, by what stands there now."""
+        if error.errno not in _LINK_ERRORS:
+            return unread(error)
+        try:
+            verdict = refuse.by_mode(self.steps.look(handle, name).st_mode)
+        except OSError:
+            verdict = None
+        if error.errno == errno.ENOTDIR and (verdict is None or verdict.code != "symlink"):
+            return Vanished()  # no folder any more, so nothing inside it
+        return Unread(*(verdict or refuse.SYMLINK))
 
 
 def parts_of(raw: bytes) -> list[bytes]:
