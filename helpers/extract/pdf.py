@@ -17,7 +17,7 @@ from typing import Any, BinaryIO
 
 from helpers import limits
 from helpers.errors import Unread, limit_reached
-from helpers.extract import pdf_cid, pdf_layout, pdf_notes, pdf_text
+from helpers.extract import pdf_cid, pdf_layout, pdf_notes, pdf_text, pdf_thai
 from helpers.extract.blocks import Block, Context, Item, Location, Metadata, Notice
 from helpers.extract.pdf_content import Page
 from helpers.extract.pdf_font import Font, GlyphTables
@@ -124,9 +124,10 @@ class _Document:
         titles: Mapping[str, int],
     ) -> Iterator[Item]:
         lines = pdf_layout.lines_of(content.spans)
-        for line in lines:
-            line.text = pdf_text.repair(line.text)
-        verdict = pdf_text.judge("\n".join(line.text for line in lines))
+        texts = pdf_thai.repair_page([pdf_text.repair(line.text) for line in lines])
+        for line, text in zip(lines, texts, strict=True):
+            line.text = text
+        verdict = pdf_text.judge("\n".join(texts))
         if verdict.usable:
             hidden = sum(len(span.text) for span in content.spans if span.hidden)
             total = sum(len(span.text) for span in content.spans)

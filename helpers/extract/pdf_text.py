@@ -15,7 +15,8 @@ from dataclasses import dataclass
 
 JUNK_SHARE = 0.25  # of a page's signs: above it the text layer is unusable
 DAMAGE_SHARE = 0.02  # of a page's signs: above it a notice says that letters are missing
-SOUP_SCRIPTS = 4  # rare scripts on one page that cannot all be meant
+SOUP_SCRIPTS = 3  # rare scripts on one page that cannot all be meant
+SOUP_SHARE = 0.3  # of a page's signs in them
 SAMPLE_CHARS = 20_000  # code points of a page that are judged
 
 # Private-use letters of Thai fonts made for Windows 9x: shifted forms of the real marks.
@@ -102,9 +103,9 @@ def judge(text: str) -> Verdict:
     junk = codes + sum(n for sign, n in signs.items() if _is_junk(sign))
     if junk > total * JUNK_SHARE:
         return Verdict(False, f"{junk:,} of {total:,} signs have no known letter")
-    soup = _rare_scripts(signs)
-    if len(soup) >= SOUP_SCRIPTS:
-        return Verdict(False, f"letters of {len(soup)} unrelated scripts stand side by side")
+    rare = _rare_scripts(signs)
+    if len(rare) >= SOUP_SCRIPTS and sum(rare.values()) > total * SOUP_SHARE:
+        return Verdict(False, f"letters of {len(rare)} unrelated scripts stand side by side")
     if junk > total * DAMAGE_SHARE:
         return Verdict(True, f"{junk:,} of {total:,} signs have no known letter")
     return Verdict(True)
@@ -116,11 +117,11 @@ def _is_junk(sign: str) -> bool:
     return sign == "\ufffd" or unicodedata.category(sign) in ("Cc", "Co", "Cn", "Cs")
 
 
-def _rare_scripts(signs: Counter[str]) -> set[str]:
-    found: set[str] = set()
-    for sign in signs:
-        if sign > "\u0250" and sign.isalpha():
+def _rare_scripts(signs: Counter[str]) -> Counter[str]:
+    found: Counter[str] = Counter()
+    for sign, count in signs.items():
+        if sign > "\u0250" and unicodedata.category(sign)[0] in "LM":
             script = unicodedata.name(sign, "UNNAMED").split(" ", 1)[0]
             if script not in _KNOWN_SCRIPTS:
-                found.add(script)
+                found[script] += count
     return found

@@ -1,0 +1,63 @@
+"""Thai text layers that lost something: repairs that spelling or the word list proves.
+
+Promises: pure; a letter or space changes only where the page shows damage and either spelling
+rules leave one reading or the change turns pieces into listed words.
+Does not: touch a page without such signs, or restore what left no trace.
+"""
+
+from __future__ import annotations
+
+import re
+
+from helpers.language import thai
+
+EVIDENCE_LETTERS = 150  # Thai letters without one SARA AM: about four are to be expected
+FRAGMENT_LETTERS = 2.2  # mean length of the pieces between spaces: letters placed one by one
+RUN_CHARS = 400  # code points of a run that is tried word by word
+
+_RUN = re.compile("[\u0e01-\u0e2e\u0e30-\u0e3a\u0e40-\u0e4e]+")
+# No syllable ends in a consonant with a tone after one that bears a vowel sign: a tone slipped.
+_SLIPPED_TONE = re.compile(
+    "([\u0e01-\u0e2e][\u0e31\u0e34-\u0e39])([\u0e01-\u0e2e])([\u0e48-\u0e4b])"
+    "(?: (?=[\u0e01-\u0e2e\u0e40-\u0e44])|(?=\\s|$))"
+)
+_AA = re.compile("(?<=[\u0e01-\u0e2e\u0e48-\u0e4b])\u0e32")
+_GAPS = re.compile("(?<=[\u0e01-\u0e4e]) (?=[\u0e01-\u0e4e])")
+_WATER = re.compile("(?<!\u0e2b)\u0e19\u0e49\u0e32(?!สาว|ชาย|เขย|สะใภ้)")  # water, not aunt or uncle
+
+
+def repair_page(lines: list[str]) -> list[str]:
+    """The lines of one page, repaired where the page shows damage."""
+    joined = "\n".join(lines)
+    letters = sum(len(run) for run in _RUN.findall(joined))
+    if letters < 4:
+        return lines
+    if _is_fragmented(joined):
+        lines = [_GAPS.sub("", line) for line in lines]
+        joined = "\n".join(lines)
+    lines = [_SLIPPED_TONE.sub(r"\1\3\2", line) for line in lines]
+    if letters >= EVIDENCE_LETTERS and "\u0e33" not in joined:
+        lines = [_RUN.sub(lambda m: _with_am(m[0]), line) for line in lines]
+    return lines
+
+
+def _is_fragmented(text: str) -> bool:
+    pieces = _RUN.findall(text)
+    gaps = len(_GAPS.findall(text))
+    return gaps > 20 and sum(map(len, pieces)) / len(pieces) < FRAGMENT_LETTERS
+
+
+def _with_am(run: str) -> str:
+    """SARA AM for SARA AA wherever that gives longer listed words."""
+    if len(run) > RUN_CHARS:
+        return run
+    for match in list(_AA.finditer(run)):
+        changed = run[: match.start()] + "\u0e33" + run[match.end() :]
+        if _badness(changed) < _badness(run):
+            run = changed
+    return _WATER.sub("\u0e19\u0e49\u0e33", run)
+
+
+def _badness(run: str) -> int:
+    """How badly a run falls into listed words: letters outside words count most, then cuts."""
+    return sum(1 if thai.is_word(piece) else 3 * len(piece) for piece in thai.pieces(run))
