@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import hashlib
 import json
 import os
@@ -114,6 +115,18 @@ def as_nobody(work: Callable[[], Any]) -> Any:
         answer = json.loads(pipe.read())
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0, answer
     return answer
+
+
+def without_override() -> None:
+    """For `preexec_fn`: the program started next is denied what its owner's mode bits deny.
+
+    A program of root's could not start as another account where Python itself lies in root's
+    home; so root gives up CAP_DAC_OVERRIDE and CAP_DAC_READ_SEARCH for good instead.
+    """
+    if os.getuid() == 0:
+        libc = ctypes.CDLL(None)
+        for capability in (1, 2):
+            assert libc.prctl(24, capability, 0, 0, 0) == 0  # PR_CAPBSET_DROP
 
 
 posix_only = pytest.mark.skipif(os.name != "posix", reason="accounts and modes are POSIX")
