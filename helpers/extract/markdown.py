@@ -18,14 +18,14 @@ from helpers.extract.encoding import TextStream
 from helpers.extract.plain import line_place, numbered, some
 from helpers.extract.sections import Sections
 
-_HEADING = re.compile(r" {0,3}(#{1,6})(?:[ \t]+(.*))?$")
+_HEADING = re.compile(r"\A {0,3}(#{1,6})(?:[ \t]+(.*))?$")
 _CLOSING_HASHES = re.compile(r"(?:^|[ \t])#+[ \t]*$")
-_SETEXT = re.compile(r" {0,3}(=+|-+)[ \t]*$")
-_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
-_TABLE_RULE = re.compile(r"[ \t]{0,8}\|?[ \t:]*-[-: \t]*(?:\|[-: \t]*)*$")
+_SETEXT = re.compile(r"\A {0,3}(=+|-+)[ \t]*$")
+_FENCE = re.compile(r"\A {0,3}(`{3,}|~{3,})")
+_TABLE_RULE = re.compile(r"\A[ \t]{0,8}\|?[ \t:]*-[-: \t]*(?:\|[-: \t]*)*$")
 _CELL_BORDER = re.compile(r"(?<!\\)\|")
-_KEY = re.compile(r"([A-Za-z_][\w -]{0,40}?)[ \t]*[:=](?:[ \t]+(.*)|)$")
-_LIST_ITEM = re.compile(r"[ \t]*-[ \t]+(.*)$")
+_KEY = re.compile(r"\A([A-Za-z_][\w -]{0,40}?)[ \t]*[:=](?:[ \t]+(.*)|)$")
+_LIST_ITEM = re.compile(r"\A[ \t]*-[ \t]+(.*)$")
 _SPECIAL_STARTS = frozenset("#`~=-|: \t")
 
 
@@ -53,7 +53,7 @@ def front_matter(start: str) -> tuple[str, int]:
             continue
         end = re.compile(rf"^(?:{re.escape(fence)}|\.\.\.)[ \t]*(?:\n|\Z)", re.MULTILINE)
         closed = end.search(start, 4, limits.FRONT_MATTER_CHARS)
-        if closed and _KEY.search(start[4 : closed.start()].split("\n", 1)[0]):
+        if closed and _KEY.match(start[4 : closed.start()].split("\n", 1)[0]):
             return start[4 : closed.start()], closed.end()
     return "", 0
 

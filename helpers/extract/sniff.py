@@ -116,7 +116,7 @@ OLE_STREAMS = (
 
 _PDF_HEADER = re.compile(rb"%PDF-\d")
 _HTML_START = re.compile(
-    rb"<(?:!doctype\s+html|html|head|body|table|meta|title)[\s>]", re.IGNORECASE
+    rb"\A<(?:!doctype\s+html|html|head|body|table|meta|title)[\s>]", re.IGNORECASE
 )
 
 

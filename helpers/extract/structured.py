@@ -27,9 +27,9 @@ INLINE_LIST_CHARS = 300  # code points up to which a list of plain values stays 
 
 _JSON_SIGN = re.compile(r'["\\\[\]{}]')
 _YAML_KEY = re.compile(
-    r"((?:[ ]|- )*)(\"[^\"]{1,200}\"|'[^']{1,200}'|[^\s#:{\[&*!|>'\"-][^:#]{0,200}?):(?:[ ]|$)"
+    r"\A((?:[ ]|- )*)(\"[^\"]{1,200}\"|'[^']{1,200}'|[^\s#:{\[&*!|>'\"-][^:#]{0,200}?):(?:[ ]|$)"
 )
-_TOML_TABLE = re.compile(r"[ \t]*\[{1,2}([^\[\]]{1,200})\]{1,2}[ \t]*(?:#.*)?$")
+_TOML_TABLE = re.compile(r"\A[ \t]*\[{1,2}([^\[\]]{1,200})\]{1,2}[ \t]*(?:#.*)?$")
 
 
 def read(file: BinaryIO, ctx: Context) -> Iterator[Item]:
