@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import logging
 import re
+from collections import deque
 from collections.abc import Iterator, Mapping
 from typing import Any, BinaryIO
 
@@ -28,6 +29,7 @@ SCAN_REMEDY = (
 )
 SAVE_REMEDY = "Open it in a PDF program and save it again"
 RELEASE_PAGES = 20  # pages after which pypdf's cache of objects is emptied
+RUNNING_PAGES = 2  # pages ahead in which a running head must come back
 FONTS_KEPT = 200  # fonts of one document
 OUTLINES_ONLY = 20  # filled shapes on a page without letters: text drawn as outlines
 EMPTY_STREAM_BYTES = 24  # bytes of a packed stream that may well hold nothing
@@ -48,12 +50,31 @@ def read(file: BinaryIO, ctx: Context) -> Iterator[Item]:
     """
     document = _Document(file, ctx)
     yield Metadata(title=document.title())
-    outline = document.outline()
-    for number in range(1, document.count + 1):
-        ctx.heartbeat()
-        place = Location("page", f"p. {number}", number)
-        yield from document.page(number, place, outline.get(number, {}))
+    yield from _without_running_heads(document.pages())
     document.finish()
+
+
+def _without_running_heads(pages: Iterator[list[Item]]) -> Iterator[Item]:
+    """Items of all pages; a heading that one of the next pages repeats is a running head."""
+    known: set[str] = set()
+    waiting: deque[tuple[list[Item], set[str]]] = deque()
+    for page in pages:
+        keys = {_key(item.text) for item in page if isinstance(item, Block) and item.level}
+        for _, before in waiting:
+            known |= keys & before
+        waiting.append((page, keys))
+        if len(waiting) > RUNNING_PAGES:
+            yield from _demoted(waiting.popleft()[0], known)
+    for page, _ in waiting:
+        yield from _demoted(page, known)
+
+
+def _demoted(page: list[Item], known: set[str]) -> Iterator[Item]:
+    for item in page:
+        if isinstance(item, Block) and item.level and _key(item.text) in known:
+            yield Block(item.text, "paragraph", 0, item.location, item.ocr)
+        else:
+            yield item
 
 
 class _Document:
@@ -69,7 +90,17 @@ class _Document:
 
     # --- pages -----------------------------------------------------------------------
 
-    def page(self, number: int, place: Location, titles: Mapping[str, int]) -> Iterator[Item]:
+    def pages(self) -> Iterator[list[Item]]:
+        """The items of each page."""
+        outline = self.outline()
+        for number in range(1, self.count + 1):
+            self.heartbeat()
+            place = Location("page", f"p. {number}", number)
+            yield self._page(number, place, outline.get(number, {}))
+            if number % RELEASE_PAGES == 0:
+                self.reader.resolved_objects.clear()
+
+    def _page(self, number: int, place: Location, titles: Mapping[str, int]) -> list[Item]:
         """The blocks of one page, or a notice why there are none."""
         try:
             content, notes = self._content(number)
@@ -86,9 +117,7 @@ class _Document:
             reason = f"Page {number} is damaged: {type(error).__name__}: {error}"
             found = [self._refuse(Unread("corrupt", reason[:300], SAVE_REMEDY), place)]
         self.readable += any(isinstance(item, Block) for item in found)
-        yield from found
-        if number % RELEASE_PAGES == 0:
-            self.reader.resolved_objects.clear()
+        return found
 
     def _content(self, number: int) -> tuple[Page, list[str]]:
         source = self.reader.pages[number - 1]

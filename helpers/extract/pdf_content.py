@@ -32,6 +32,7 @@ _TOKEN = re.compile(
     rb"|%[^\r\n]*"
     rb"|[-+.\d]+[^\s\x00()<>\[\]{}/%]*"
 )
+_OPERATOR_INSIDE = re.compile(rb"\)\s?(?:\]\s?TJ|Tj)\s")
 _DELIMITER = re.compile(rb"[()\\]")
 _ESCAPE = re.compile(rb"\\(?:([0-7]{1,3})|(\r\n|[\s\S]))")
 _IMAGE_END = re.compile(rb"[\s\x00]EI(?=[\s\x00]|$)")
@@ -420,13 +421,17 @@ def _long_string(data: bytes, position: int) -> tuple[bytes, int]:
     while depth:
         match = _DELIMITER.search(data, at)
         if match is None:
-            return data[position:end], end
+            at = end + 1
+            break
         at = match.end()
         sign = match[0]
         if sign == b"\\":
             at += 1
         else:
             depth += 1 if sign == b"(" else -1
+    leak = _OPERATOR_INSIDE.search(data, position, at)
+    if leak:  # a lost parenthesis let the string swallow instructions
+        return _ESCAPE.sub(_unescape, data[position : leak.start()]), leak.start() + 1
     return _ESCAPE.sub(_unescape, data[position : at - 1]), at
 
 

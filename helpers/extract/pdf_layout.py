@@ -23,8 +23,11 @@ BASELINE_EM = 0.35  # of the font size: spans nearer than this stand on one line
 LEADING = 1.75  # times the font size: lines further apart belong to two paragraphs
 FULL_LINE = 0.82  # of the width of its neighbours: a shorter line ends a paragraph
 SPACED_SHARE = 0.2  # of wrapped lines: this page keeps the spaces at line ends
+ROW_LINES = 2  # lines of a list item or table row
+ROWS_CHARS = 4_000  # code points of joined rows
 HEADING_RATIO = 1.18  # times the size of the body: larger short lines are headings
 HEADING_CHARS = 150  # code points
+HEADING_LETTERS = 3  # letters: a page number is no heading
 
 _HYPHEN_END = re.compile(r"(?<=[^\W\d_])[-\u2010]$")
 _BULLET = re.compile(r"^(?:[•‣▪◦○●■□◆※\-–*·]\s|\(?(?:\d{1,3}|[A-Za-z]|[가-하])[.)]\s|[①-⑳])")
@@ -35,6 +38,7 @@ _RTL_RUN = re.compile(
 )
 _DIGITS = re.compile(r"[0-9A-Za-z]+(?:[.,:/\-][0-9A-Za-z]+)*")
 _MIRROR = str.maketrans("()[]{}<>«»", ")(][}{><»«")
+_SENTENCE_END = re.compile(r"[.!?。！？:;]$")
 _KOREAN_TAIL = re.compile(
     r"^(?:[은는이가을를의에로와과도만]|에서|으로|에게|까지|부터|니다|습니다|하다|한다|된다|이다|"
     r"입니다|합니다|됩니다|랍니다|시다|세요)(?=[\s.,)]|$)"
@@ -56,18 +60,21 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Paragraph:
-    """Joined lines; `ratio` is their size against the body's, `lines` how many they were."""
+    """Joined lines; `ratio` is their size against the body's, `lines` how many they were;
+    `near` is set where it stands right below the one before it.
+    """
 
     text: str
     ratio: float
     lines: int
+    near: bool = False
 
     @property
     def heading_level(self) -> int:
         """1 to 3 for a heading, by its size and length; else 0."""
         if self.ratio < HEADING_RATIO or self.lines > 2 or len(self.text) > HEADING_CHARS:
             return 0
-        if self.text.endswith((".", ",")):
+        if self.text.endswith((".", ",")) or sum(map(str.isalpha, self.text)) < HEADING_LETTERS:
             return 0
         return 1 if self.ratio > 1.7 else 2 if self.ratio > 1.35 else 3
 
@@ -112,7 +119,29 @@ def paragraphs_of(lines: list[Line]) -> list[Paragraph]:
             groups.append([line])
     wrapped = [line.trailing_space for group in groups for line in group[:-1]]
     spaced = sum(wrapped) > len(wrapped) * SPACED_SHARE
-    return [_paragraph(group, body, words, spaced) for group in groups]
+    found: list[Paragraph] = []
+    for at, group in enumerate(groups):
+        near = at > 0 and _stands_below(groups[at - 1][-1], group[0])
+        _add(found, _paragraph(group, body, words, spaced, near))
+    return found
+
+
+def _add(found: list[Paragraph], paragraph: Paragraph) -> None:
+    """Keep a paragraph; rows of a list or table that follow closely share one."""
+    last = found[-1] if found else None
+    if (
+        last is not None
+        and paragraph.near
+        and paragraph.lines <= ROW_LINES
+        and (last.lines <= ROW_LINES or "\n" in last.text)
+        and not paragraph.heading_level
+        and not last.heading_level
+        and len(last.text) < ROWS_CHARS
+    ):
+        text = f"{last.text}\n{paragraph.text}"
+        found[-1] = Paragraph(text, last.ratio, last.lines + paragraph.lines, last.near)
+    else:
+        found.append(paragraph)
 
 
 # --- lines -------------------------------------------------------------------------------
@@ -245,26 +274,34 @@ def _body_size(lines: list[Line]) -> float:
     return sizes.most_common(1)[0][0] if sizes else 1.0
 
 
+def _stands_below(last: Line, line: Line) -> bool:
+    """Whether a line follows another at the distance of one text."""
+    return (
+        line.turn == last.turn
+        and 0.5 * line.size < last.base - line.base < LEADING * max(line.size, last.size)
+        and min(last.right, line.right) > max(last.left, line.left)
+    )
+
+
 def _continues(group: list[Line], line: Line) -> bool:
     last = group[-1]
-    if line.turn != last.turn or abs(line.size - last.size) > 0.12 * max(line.size, last.size):
+    if not _stands_below(last, line) or _BULLET.match(line.text):
+        return False
+    flows = line.text[0].islower() and not _SENTENCE_END.search(last.text)
+    if abs(line.size - last.size) > (0.3 if flows else 0.12) * max(line.size, last.size):
         return False
     step = last.base - line.base
-    if not 0.5 * line.size < step < LEADING * line.size:
-        return False
     if len(group) > 1 and step > 1.3 * (group[-2].base - last.base):
         return False
-    if min(last.right, line.right) <= max(last.left, line.left):
-        return False
-    if _BULLET.match(line.text):
-        return False
     reach = max(line.right, *(other.right for other in group[-3:])) - last.left
-    if last.right - last.left < FULL_LINE * reach:
+    if last.right - last.left < (0.5 if flows else FULL_LINE) * reach:
         return False
     return line.left - last.left < 2.2 * line.size or len(group) == 1
 
 
-def _paragraph(group: list[Line], body: float, words: Counter[str], spaced: bool) -> Paragraph:
+def _paragraph(
+    group: list[Line], body: float, words: Counter[str], spaced: bool, near: bool
+) -> Paragraph:
     parts = [group[0].text]
     for before, line in pairwise(group):
         dropped, gap = _seam(before.text, line.text, words, spaced and before.trailing_space)
@@ -273,7 +310,7 @@ def _paragraph(group: list[Line], body: float, words: Counter[str], spaced: bool
         if dropped:
             parts[-1] = parts[-1][:-dropped]
         parts += (gap, line.text)
-    return Paragraph("".join(parts), group[0].size / body if body else 1.0, len(group))
+    return Paragraph("".join(parts), group[0].size / body if body else 1.0, len(group), near)
 
 
 def _seam(head: str, tail: str, words: Counter[str], space_at_end: bool) -> tuple[int, str]:

@@ -50,6 +50,7 @@ _TONE_AFTER_AM = re.compile(f"\u0e33([{_TONES}])")
 _TONE_BEFORE_VOWEL = re.compile(f"([{_TONES}])([\u0e31\u0e34-\u0e3a])")
 _DOUBLED = re.compile(f"([{_ABOVE_BELOW}])\\1+")
 _DOUBLED_E = re.compile("\u0e40\u0e40")
+_LEADERS = re.compile(r"\s?(?:\.[ \u00a0]?){5,}")
 _GLYPH_CODE = re.compile(r"\(cid:\d+\)|/(?:g|G|cid|C|glyph|uni|index)\d{1,5}\b|/\.notdef")
 _UNKNOWN = re.compile(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufffd\ue000-\uf8ff\U000f0000-\U0010ffff]+"
@@ -88,8 +89,8 @@ def repair_thai(text: str) -> str:
 
 
 def without_unknown(text: str) -> str:
-    """`text` without control signs and without the places of unknown letters."""
-    return _UNKNOWN.sub("", text)
+    """`text` without control signs and the places of unknown letters, rows of dots shortened."""
+    return _LEADERS.sub(" … ", _UNKNOWN.sub("", text))
 
 
 def judge(text: str) -> Verdict:

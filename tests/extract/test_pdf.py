@@ -122,6 +122,12 @@ def test_bookmarks_make_their_lines_headings() -> None:
     assert [(b.kind, b.level) for b in blocks(data)] == [("heading", 1), ("paragraph", 0)]
 
 
+def test_a_running_head_is_no_heading() -> None:
+    head = "BT /F 24 Tf 50 740 Td (Yearbook %d) Tj ET "
+    data = made(*[head % n + shown(f"Text of page {n} in the body size.") for n in (1, 2, 3)])
+    assert {block.kind for block in blocks(data)} == {"paragraph"}
+
+
 @pytest.mark.parametrize(
     ("given", "kept"),
     [

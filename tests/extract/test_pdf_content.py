@@ -217,7 +217,7 @@ def test_wrapped_words_become_whole(texts: list[str], kept: bool, paragraph: str
 def test_a_short_line_or_a_bullet_ends_a_paragraph() -> None:
     found = lines("A full line of text", "short", "Another full line", "• a bullet")
     found[1].right = 60
-    texts = [paragraph.text for paragraph in pdf_layout.paragraphs_of(found)]
+    texts = "\n".join(paragraph.text for paragraph in pdf_layout.paragraphs_of(found)).split("\n")
     assert texts == ["A full line of text short", "Another full line", "• a bullet"]
 
 
