@@ -11,6 +11,7 @@ to `helpers.service` and `rag_search`, and gives back what they return, free of 
 from __future__ import annotations
 
 import argparse
+import gc
 import io
 import os
 import sys
@@ -329,11 +330,15 @@ TOOLS: Mapping[str, Tool] = {
 
 def _serve_stdio(settings: Settings, tools: Mapping[str, Tool]) -> int:
     wire = stdio.take()
+    gc.disable()  # importing the SDK makes no garbage: collecting took 7 % of the handshake
     import anyio
 
+    server = build(settings, tools)
+    gc.freeze()
+    gc.enable()
     code = 0
     try:
-        anyio.run(_Session(build(settings, tools), wire).run)
+        anyio.run(_Session(server, wire).run)
     except KeyboardInterrupt:
         code = 130
     # A tool may still be at work in a thread, or the reader blocked on the pipe: neither has

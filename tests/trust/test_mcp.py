@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import re
 import shutil
+import signal
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -403,3 +405,10 @@ def _write_files(folder: Path, count: int) -> None:
     for number in range(count):
         text = f"Document {number}: the fee is {number} baht. ค่าธรรมเนียม {number} บาท"
         (folder / f"{number}.txt").write_text(text, encoding="utf-8")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals of a terminal are POSIX's")
+def test_an_interrupt_ends_the_process_with_130_and_no_traceback(session: Session) -> None:
+    session.process.send_signal(signal.SIGINT)
+    assert session.process.wait(EXIT_S) == 130
+    assert "Traceback" not in session.errors()
