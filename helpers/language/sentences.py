@@ -121,7 +121,7 @@ def _is_full_stop(text: str, dot: int, end: int) -> bool:
     if end - dot > 1 and text[dot + 1] == ".":
         return True
     following = text[end : end + 8].lstrip()[:1]
-    if "a" <= following <= "z":
+    if "a" <= following <= "z" or (text[dot] == "…" and following.isdigit()):
         return False
     words = text[max(0, dot - 12) : dot].split()
     word = words[-1].lstrip("([\"'“‘") if words and not text[dot - 1].isspace() else ""
@@ -148,13 +148,17 @@ def _inside_pair(text: str, start: int, cut: int) -> bool:
 
 
 def _last_space(text: str, start: int, low: int, stop: int) -> int:
-    """The last phrase break, else the last word break, in [low, stop]; -1 where none is."""
+    """The last line or phrase break, else the last word break, in [low, stop]; -1 for none."""
     spaces = list(_spaces(text, low, stop + 1))
     fallback = -1
     for begin in reversed(spaces):
         before = text[begin - 1]
         following = text[begin : begin + 8].lstrip()[:1]
-        phrase = before in _CLAUSE_ENDS or (is_thai(before) and following and is_thai(following))
+        phrase = (
+            text[begin] == "\n"
+            or before in _CLAUSE_ENDS
+            or (is_thai(before) and following != "" and is_thai(following))
+        )
         if (phrase or fallback < 0) and not _inside_pair(text, start, begin):
             if phrase:
                 return begin

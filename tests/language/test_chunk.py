@@ -158,6 +158,11 @@ def test_thai_without_spaces_is_cut_between_words() -> None:
     assert all(chunk.text.startswith(tuple(words)) for chunk in found)
 
 
+def test_rows_inside_a_paragraph_are_cut_between_rows() -> None:
+    text = "\n".join(f"({n}) substance number {n} … {n * 13}" for n in range(200))
+    assert all(chunk.text.startswith("(") for chunk in chunks(Block(text)))
+
+
 def test_overlap_is_whole_sentences_and_at_most_its_share() -> None:
     text = " ".join(f"Sentence number {n} tells of item {n * 7}." for n in range(400))
     found = chunks(Block(text))
