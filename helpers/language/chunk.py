@@ -24,9 +24,10 @@ from helpers.limits import (
     CHUNK_OVERLAP_SHARE,
     CHUNK_TEXT_CHARS,
     CONTEXT_CHARS,
+    SECTION_LABEL_CHARS,
 )
 
-CHUNKER_VERSION = 1
+CHUNKER_VERSION = 2
 STRETCH_SHARE = 1.15  # of the target: a rest that fits into this is not cut once more
 SUBSTANCE_SHARE = 0.5  # of the target: enough to stand alone when the next block does not fit
 SECTION_SHARE = 0.33  # of the target: enough to stand alone when a new section begins
@@ -40,6 +41,8 @@ _ABOVE = frozenset({"heading", "table_header"})
 _APART = frozenset({"page", "slide", "sheet", "part"})
 _OWN_HEADINGS = frozenset({"slide", "sheet", "part"})  # what stood above ends with the one before
 _SPACES = re.compile(r"\s+")
+_COUNTED = re.compile(r"\b(line|row) ([0-9]+)$")
+_BELOW = " > "  # between the headings of a section's label
 
 
 class Place(Protocol):
@@ -140,7 +143,8 @@ class _Running:
         self.size = 0
         self.kind = ""  # of the last part
         self.fresh = False  # whether the parts hold more than repeated text
-        self.first: dict[str, Any] | Place | None = None
+        self.first: dict[str, Any] | Place | None = None  # where what is below the headings begins
+        self.headed = False  # whether the parts are headings so far
         self.last: Place | None = None
         self.ocr = False
         self.chunk_path = self.path
@@ -239,9 +243,10 @@ class _Running:
         self.parts.append(text)
         self.size += len(text)
         self.kind = kind
-        if not self.fresh:
-            self.fresh = True
+        if not self.fresh or (self.headed and kind != "heading"):
             self.first = first or block.location
+            self.headed = kind == "heading"
+            self.fresh = True
         self.last = block.location
         if block.ocr:
             self.ocr = True
@@ -277,7 +282,7 @@ class _Running:
             if length - start <= room + self.stretch - self.target:
                 break
             cut = sentences.cut_position(text, start, start + room, lines=kind in _LINES)
-            self._append(block, kind, text[start:cut].rstrip(), lines.at(start))
+            self._append(block, kind, text[start:cut].rstrip(), lines.at(start, cut))
             self._flush("")
             begin = start
             start = _skip_space(text, cut)
@@ -286,7 +291,7 @@ class _Running:
                 back = sentences.overlap_position(text, begin, cut, size)
                 start = _skip_space(text, back) if back < cut else start
         if start < length:
-            self._append(block, kind, text[start:], lines.at(start))
+            self._append(block, kind, text[start:], lines.at(start, length))
 
     def _room(self, kind: str) -> int:
         room = self.target - self.size - (2 if self.parts else 0)
@@ -332,28 +337,43 @@ class _LineCount:
         self.place, self.text = place, text
         self.seen = self.breaks = 0
 
-    def at(self, start: int) -> dict[str, Any] | None:
-        """The location of the piece that begins at `start`; None: that of the block."""
-        if not self.counts or self.place is None or start == 0:
+    def at(self, start: int, stop: int) -> dict[str, Any] | None:
+        """The location of the piece from `start` to `stop`; None: that of the block."""
+        if not self.counts or self.place is None:
             return None
         self.breaks += self.text.count("\n", self.seen, start)
         self.seen = max(self.seen, start)
         line = (self.place.number or 0) + self.breaks
-        return {"kind": "line", "label": f"line {line}", "line": line}
+        where = {"kind": "line", "label": f"line {line}", "line": line}
+        inner = self.text.count("\n", start, stop)
+        return {**where, "end": line + inner} if inner else where
 
 
 def _span(first: dict[str, Any] | Place | None, last: Place | None) -> dict[str, Any]:
-    """The location of a chunk: that of its first block, with the end of its last one."""
+    """The location of a chunk: that of its first block, with the end of its last one; the
+    label names both ends.
+    """
     if first is None:
         return {}
     where = dict(first) if isinstance(first, dict) else first.as_dict()
-    if first is last or last is None:
+    if first is last or last is None or where["kind"] != last.kind:
         return where
     end = last.end or last.number
     key = {"sheet": "row", "section": "line"}.get(where["kind"], where["kind"])
-    if where["kind"] == last.kind and end is not None and end > (where.get(key) or end):
+    if end is not None and end > (where.get(key) or end):
         where["end"] = end
+        where["label"] = _COUNTED.sub(rf"\1s \2–{end}", where["label"])
+    if where["kind"] == "section" and where["label"] != last.label:
+        where["label"] = _sections(where["label"], last.label)
     return where
+
+
+def _sections(first: str, last: str) -> str:
+    """`A > B > C` and `A > B > D` as `A > B > C – D`."""
+    start, end = first.split(_BELOW), last.split(_BELOW)
+    while len(end) > 1 and start and start[0] == end[0]:
+        del start[0], end[0]
+    return _clip(f"{first} – {_BELOW.join(end)}", SECTION_LABEL_CHARS)
 
 
 def _context(title: str, path: tuple[tuple[int, str], ...], labels: tuple[str, ...]) -> str:

@@ -244,8 +244,9 @@ def test_metadata_reaches_the_context_and_notices_are_passed_over() -> None:
 
 def test_a_long_text_block_is_located_by_its_own_lines() -> None:
     text = "\n".join(f"Line {n} has a sentence here." for n in range(10, 300))
-    for chunk in chunks(Block(text, "code", 0, Location("line", "line 10", 10))):
+    for chunk in chunks(Block(text, "code", 0, Location("line", "line 10", 10, None, 299))):
         assert chunk.text.startswith(f"Line {chunk.location['line']} ")
+        assert f"Line {chunk.location['end']} " in chunk.text.splitlines()[-1]
 
 
 def test_ocr_marks_the_chunk() -> None:
