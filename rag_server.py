@@ -20,6 +20,13 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+if sys.version_info < (3, 10):  # noqa: UP036 (what macOS calls python3 is older)
+    _VENV = os.path.join(os.path.dirname(os.path.abspath(__file__)), ".venv", "bin", "python")
+    if os.path.exists(_VENV):
+        os.execv(_VENV, [_VENV, *sys.argv])
+    sys.stderr.write("rag_server.py needs Python 3.10 or later: run it with one.\n")
+    sys.exit(3)
+
 from helpers import config, log, setup, stdio
 from helpers.clients import CLIENTS, as_text, hint, launch_command
 from helpers.config import Settings

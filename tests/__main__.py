@@ -1,16 +1,20 @@
 """`python3 -m tests [pytest arguments]`: install what the tests need, then run them.
 
 Needs nothing but Python 3.10 and, the first time, its package registry. `--trust` runs every
-point of tests/trust instead of a sample; `--conformance` also runs the protocol's own
-conformance suites, which need Node 22.19 and the npm registry.
+point of tests/trust instead of a sample and records the outcome in docs/trust.md;
+`--conformance` runs the protocol's own suites instead, which need Node and the npm registry.
 """
 
 from __future__ import annotations
 
 import os
+import platform
 import subprocess
 import sys
+import tempfile
+from collections import defaultdict
 from pathlib import Path
+from xml.etree import ElementTree
 
 PROJECT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(PROJECT))
@@ -18,29 +22,65 @@ sys.path.insert(0, str(PROJECT))
 from helpers import setup  # noqa: E402 (the path comes first)
 from helpers.errors import RagDocError  # noqa: E402
 
-TRUST = ("tests/trust", "--points", "all")
-CONFORMANCE = ("tests/server/conformance.py",)
+TRUST = "--trust"
+CONFORMANCE = "--conformance"
+RECORD = PROJECT / "docs" / "trust.md"
+OUTCOMES = {"failure": "failed", "error": "failed", "skipped": "skipped"}
 
 
 def main(words: list[str]) -> int:
     """Returns pytest's exit code, or 3 where the installation failed."""
     try:
-        needs = [setup.REQUIREMENTS, PROJECT / "tests" / "requirements.txt"]
-        python = setup.install(needs)
+        python = setup.install([setup.REQUIREMENTS, PROJECT / "tests" / "requirements.txt"])
     except RagDocError as error:
         print(f"python3 -m tests: {error}", file=sys.stderr)
         return error.exit_code
-    arguments = [word for word in words if word not in ("--trust", "--conformance")]
-    if "--trust" in words:
-        arguments = [*TRUST, *arguments]
-    if "--conformance" in words:
-        arguments = [*CONFORMANCE, *arguments]
+    os.chdir(PROJECT)
+    arguments = [word for word in words if word not in (TRUST, CONFORMANCE)]
+    if TRUST in words:
+        return _trust(python, arguments)
+    if CONFORMANCE in words:
+        arguments = ["tests/server/conformance.py", *arguments]
     command = [str(python), "-m", "pytest", *arguments]
     sys.stderr.flush()
     if os.name == "nt":
-        return subprocess.run(command, check=False, cwd=PROJECT).returncode
-    os.chdir(PROJECT)
+        return subprocess.run(command, check=False).returncode
     os.execv(python, command)
+
+
+def _trust(python: Path, arguments: list[str]) -> int:
+    with tempfile.TemporaryDirectory() as folder:
+        report = Path(folder) / "report.xml"
+        words = ["tests/trust", "--points", "all", f"--junitxml={report}", *arguments]
+        code = subprocess.run([str(python), "-m", "pytest", *words], check=False).returncode
+        if report.exists():
+            RECORD.write_text(_record(report), encoding="utf-8")
+            print(f"Recorded in {RECORD}", file=sys.stderr)
+    return code
+
+
+def _record(report: Path) -> str:
+    """docs/trust.md from pytest's report: every test, its outcome, its seconds."""
+    suite = ElementTree.parse(report).getroot().find("testsuite")
+    assert suite is not None
+    files: dict[str, list[str]] = defaultdict(list)
+    counts: dict[str, int] = defaultdict(int)
+    for case in suite.iter("testcase"):
+        outcome = next((OUTCOMES[item.tag] for item in case if item.tag in OUTCOMES), "passed")
+        counts[outcome] += 1
+        name = case.get("name", "").replace("|", "\\|").encode("ascii", "backslashreplace")
+        seconds = float(case.get("time", 0))
+        files[case.get("classname", "")].append(f"| {name.decode()} | {outcome} | {seconds:.1f} |")
+    summary = ", ".join(f"{count} {outcome}" for outcome, count in sorted(counts.items()))
+    lines = [
+        "# Reliability and security: the full run",
+        "",
+        f"`python3 -m tests --trust`, {suite.get('timestamp', '')[:10]}, "
+        f"{platform.system()} {platform.machine()}, {summary}.",
+    ]
+    for file, rows in sorted(files.items()):
+        lines += ["", f"## {file}", "", "| test | outcome | seconds |", "|---|---|---|", *rows]
+    return "\n".join(lines) + "\n"
 
 
 if __name__ == "__main__":

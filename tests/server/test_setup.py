@@ -183,6 +183,20 @@ def test_an_environment_that_cannot_import_mcp_is_tried_once(copy: Path) -> None
     assert b"incomplete" in done.stderr and b"--setup" in done.stderr
 
 
+def test_a_python_too_old_to_import_the_helpers_is_told_or_handed_over(copy: Path) -> None:
+    pretend = "import sys, runpy; sys.version_info = (3, 9, 18); del sys.argv[0]; "
+    code = pretend + "runpy.run_path(sys.argv[0], run_name='__main__')"
+    words = [sys.executable, "-c", code, str(copy / "rag_server.py"), "--version"]
+    told = subprocess.run(words, capture_output=True, text=True)
+    assert (told.returncode, told.stdout) == (3, "")
+    assert "needs Python 3.10 or later" in told.stderr
+    python = setup.venv_python(copy / ".venv")
+    python.parent.mkdir(parents=True)
+    python.write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
+    python.chmod(0o755)
+    assert subprocess.run(words, capture_output=True, text=True).stdout.startswith("RagDoc ")
+
+
 def test_help_version_and_print_config_need_no_package(copy: Path) -> None:
     assert _launch(copy, "--help").stdout.startswith(b"examples:\n")
     assert _launch(copy, "--version").stdout.startswith(b"RagDoc ")
