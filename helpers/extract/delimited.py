@@ -16,8 +16,8 @@ from typing import BinaryIO
 from helpers import limits
 from helpers.extract import formats
 from helpers.extract.blocks import CELL_SEPARATOR, Block, Context, Item, Location, Metadata, Notice
-from helpers.extract.encoding import TextStream
 from helpers.extract.plain import numbered, some
+from helpers.extract.stream import TextStream
 
 DELIMITERS = "\t;,|"  # in this order where two part a sample equally well: 1,5 may be a number
 SAMPLE_ROWS = 50  # rows that decide on the delimiter and on where the header stands

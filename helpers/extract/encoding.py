@@ -1,4 +1,4 @@
-"""Which charset a text file is in, and its text as a stream.
+"""Which charset a text file is in.
 
 Promises: the whole file is searched for its first non-ASCII letters, so a charset that shows
 late is seen; memory stays at a few READ_BYTES whatever the file's size; a few bad bytes never
@@ -22,7 +22,6 @@ from typing import BinaryIO
 
 from helpers import limits
 from helpers.errors import Unread
-from helpers.extract.blocks import Context, Location, Notice
 from helpers.extract.letters import HANGUL_BITS, THAI_BITS
 
 CONTROL_SHARE = 0.02  # of a sample: more control bytes than this are no text
@@ -134,7 +133,7 @@ def detect(file: BinaryIO, heartbeat: Callable[[], None] | None = None) -> Encod
         if controls > max(2, CONTROL_SHARE * len(start)) or nuls > max(2, NUL_SHARE * len(start)):
             raise binary_content()
     evidence = _Evidence()
-    for raw in _reads(file, heartbeat):
+    for raw in reads(file, heartbeat):
         if not raw.isascii() and evidence.add(raw):
             break
     file.seek(0)
@@ -349,10 +348,8 @@ def declared(label: str) -> Encoding | None:
         return None
 
 
-# --- reading ----------------------------------------------------------------------------
-
-
-def _reads(file: BinaryIO, heartbeat: Callable[[], None] | None) -> Iterator[bytes]:
+def reads(file: BinaryIO, heartbeat: Callable[[], None] | None) -> Iterator[bytes]:
+    """The rest of a file, READ_BYTES at a time."""
     while True:
         raw = file.read(limits.READ_BYTES)
         if not raw:
@@ -360,90 +357,3 @@ def _reads(file: BinaryIO, heartbeat: Callable[[], None] | None) -> Iterator[byt
         yield raw
         if heartbeat is not None:
             heartbeat()
-
-
-class TextStream:
-    """A text file as pieces of str with "\\n" line ends; iterate once.
-
-    After the iteration `replaced` holds the number of undecodable sequences, and `notices`
-    says what a person should know. NULs come out as spaces, one for one.
-    """
-
-    def __init__(self, file: BinaryIO, ctx: Context, encoding: Encoding | None = None) -> None:
-        self.encoding = encoding or detect(file, ctx.heartbeat)
-        self.replaced = 0
-        self.first_bad_line: int | None = None
-        self._file = file
-        self._heartbeat = ctx.heartbeat
-        self._line = 1
-
-    def __iter__(self) -> Iterator[str]:
-        carry = ""
-        for piece in self._decoded():
-            text = carry + piece if carry else piece
-            carry = ""
-            if "\r" in text:
-                if text.endswith("\r"):
-                    text, carry = text[:-1], "\r"
-                text = text.replace("\r\n", "\n").replace("\r", "\n")
-            if "\0" in text:
-                text = text.replace("\0", " ")
-            if text:
-                yield text
-        if carry:
-            yield "\n"
-
-    def notices(self) -> Iterator[Notice]:
-        """What went wrong while decoding; complete once the iteration has ended."""
-        label = self.encoding.label
-        if not self.encoding.sure:
-            yield Notice(
-                "encoding_uncertain",
-                f"The charset could not be told with certainty; read as {label}",
-            )
-        if self.replaced:
-            number = self.first_bad_line or 1
-            many = "place was" if self.replaced == 1 else "places were"
-            yield Notice(
-                "encoding_errors",
-                f"{self.replaced:,} {many} not valid {label} and replaced by U+FFFD, "
-                f"the first in line {number:,}",
-                Location("line", f"line {number}", number),
-            )
-
-    def _decoded(self) -> Iterator[str]:
-        self._file.seek(self.encoding.skip)
-        make = codecs.getincrementaldecoder(self.encoding.codec)
-        decoder = make("strict")
-        for raw in _reads(self._file, self._heartbeat):
-            state = decoder.getstate()
-            try:
-                text = decoder.decode(raw)
-            except UnicodeDecodeError:
-                lenient = make("replace")
-                lenient.setstate(state)
-                text = lenient.decode(raw)
-                decoder.setstate(lenient.getstate())
-                self._note(text, raw)
-            if self.first_bad_line is None:
-                self._line += text.count("\n")
-            yield text
-        rest = decoder.getstate()[0]
-        if rest:
-            text = "\ufffd"
-            self._note(text, b"")
-            yield text
-
-    def _note(self, text: str, raw: bytes) -> None:
-        own = raw.count("\ufffd".encode(self.encoding.codec, "ignore") or b"\0\0\0\0")
-        self.replaced += max(1, text.count("\ufffd") - own)
-        if self.first_bad_line is None:
-            self.first_bad_line = self._line + text.count("\n", 0, text.index("\ufffd"))
-
-
-def read_start(file: BinaryIO, encoding: Encoding, count: int = limits.SNIFF_BYTES) -> str:
-    """The first bytes of a text, decoded leniently; the position is left at the start."""
-    file.seek(encoding.skip)
-    raw = file.read(count)
-    file.seek(0)
-    return raw.decode(encoding.codec, "replace").replace("\r\n", "\n").replace("\r", "\n")

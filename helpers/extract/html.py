@@ -19,6 +19,7 @@ from helpers.extract import encoding
 from helpers.extract.blocks import CELL_SEPARATOR, Block, Context, Item, Metadata, Notice
 from helpers.extract.plain import some
 from helpers.extract.sections import Sections
+from helpers.extract.stream import TextStream
 
 BREAK = "\0"  # stands for <br> while text is gathered; a text stream holds no NUL
 LEFTOVER_CHARS = 64_000  # code points of an unfinished tag that are still looked at in the end
@@ -81,7 +82,7 @@ _CHARSET = re.compile(
 
 def read(file: BinaryIO, ctx: Context) -> Iterator[Item]:
     """Blocks of an HTML page. Raises Unread: `empty` for no text, `corrupt` for binary."""
-    stream = encoding.TextStream(file, ctx, charset(file, ctx))
+    stream = TextStream(file, ctx, charset(file, ctx))
     yield Metadata(encoding=stream.encoding.label)
     yield from some(_items(stream))
     yield from stream.notices()
@@ -101,7 +102,7 @@ def charset(file: BinaryIO, ctx: Context) -> encoding.Encoding:
     return declared if declared.codec != found.codec else found
 
 
-def _items(stream: encoding.TextStream) -> Iterator[Item]:
+def _items(stream: TextStream) -> Iterator[Item]:
     page = _Page()
     for piece in stream:
         page.feed(piece)

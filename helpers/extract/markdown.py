@@ -14,9 +14,9 @@ from typing import BinaryIO
 
 from helpers import limits
 from helpers.extract.blocks import CELL_SEPARATOR, Block, Context, Item, Metadata
-from helpers.extract.encoding import TextStream
 from helpers.extract.plain import line_place, numbered, some
 from helpers.extract.sections import Sections
+from helpers.extract.stream import TextStream
 
 _HEADING = re.compile(r"\A {0,3}(#{1,6})(?:[ \t]+(.*))?$")
 _CLOSING_HASHES = re.compile(r"(?:^|[ \t])#+[ \t]*$")

@@ -16,7 +16,7 @@ from helpers import limits
 from helpers.errors import Unread
 from helpers.extract import formats
 from helpers.extract.blocks import Block, Context, Item, Location, Metadata
-from helpers.extract.encoding import TextStream
+from helpers.extract.stream import TextStream
 
 _BLANK_LINE_WITH_SPACES = re.compile(r"\n[^\S\n]+(?=\n)")
 

@@ -18,9 +18,9 @@ from helpers import limits
 from helpers.errors import limit_reached
 from helpers.extract import formats
 from helpers.extract.blocks import Block, Context, Item, Location, Metadata, Notice
-from helpers.extract.encoding import TextStream
 from helpers.extract.plain import line_place, lines, numbered, some
 from helpers.extract.sections import PATH_SEPARATOR
+from helpers.extract.stream import TextStream
 
 SECTION_CHARS = 1_500  # code points after which a YAML section is parted at its next key
 INLINE_LIST_CHARS = 300  # code points up to which a list of plain values stays on one line

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from helpers import limits
 from helpers.errors import Unread
 from helpers.extract.blocks import Context
-from helpers.extract.encoding import TextStream, declared, detect
+from helpers.extract.encoding import declared, detect
+from helpers.extract.stream import TextStream
 
 THAI = "กำหนดการหยุดจ่ายน้ำชั่วคราว ในวันที่ 14 ตุลาคม"
 KOREAN = "노후 송수관 교체 공사로 단수를 실시합니다"
@@ -193,6 +194,12 @@ def test_memory_does_not_grow_with_the_file() -> None:
     stream = TextStream(source, Context("a.txt", 64 << 20))  # type: ignore[arg-type]
     assert sum(1 for piece in stream if len(piece) <= limits.READ_BYTES) > 100
     assert source.largest <= limits.READ_BYTES
+
+
+def test_thai_marks_typed_in_the_other_order_are_put_in_order_and_said_to_be() -> None:
+    stream = stream_of("นํ้า ผู้ แล้ว น้ํา ที่".encode())
+    assert "".join(stream) == "น้ำ ผู้ แล้ว น้ํา ที่"
+    assert [notice.code for notice in stream.notices()] == ["thai_marks_reordered"]
 
 
 @pytest.mark.parametrize(
