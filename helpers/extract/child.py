@@ -38,6 +38,8 @@ READ_BUFFER_BYTES = 64 * 1024  # bytes of the buffer in front of the document
 LENGTH = struct.Struct(">I")
 LIST_ENTRIES = 200  # tags, aliases or facts of one document
 HEADING_ENTRIES = 12  # of one chunk's heading path
+REASON_CHARS = 300  # code points of a notice that becomes a reason
+MEND = "Open it in the program that made it and save it again."
 
 
 class Work(NamedTuple):
@@ -102,7 +104,7 @@ def serve(work: Work, line: Line, settings: dict[str, Any]) -> bool:
         error = [
             "corrupt",
             f"its reader could not follow it ({type(failure).__name__})",
-            "Open it in the program that made it and save it again.",
+            MEND,
         ]
     reading.finish(error, leaving)
     return leaving
@@ -123,6 +125,7 @@ class Document:
         self.chunks: list[list[Any]] = []
         self.notices: list[list[Any]] = []
         self.noticed = 0
+        self.kinds: dict[str, str] = {}
         self.found = 0
         self.batch_chars = 0
         self.chars = 0
@@ -171,7 +174,7 @@ class Document:
                 self._flush()
             line.beat()
         if not self.found and not self.chunks:
-            raise _without_text(work.size, self.noticed)
+            raise _without_text(work.size, self.kinds)
 
     def finish(self, error: list[str] | None, leaving: bool) -> None:
         """Send what is left and the end."""
@@ -220,6 +223,7 @@ class Document:
                 yield item
             else:
                 self.noticed += 1
+                self.kinds.setdefault(_clip(item.code), _clip(item.message)[:REASON_CHARS])
                 if self.noticed <= READER_NOTICES:
                     place = None if item.location is None else _clipped(item.location.as_dict())
                     self.notices.append([_clip(item.code), _clip(item.message), place])
@@ -312,11 +316,14 @@ def _open_channel(descriptor: int) -> socket.socket:
     return socket.socket(fileno=descriptor)
 
 
-def _without_text(size: int, noticed: int) -> Unread:
-    if size and noticed:
+def _without_text(size: int, noticed: dict[str, str]) -> Unread:
+    """Why a document has no chunk: `noticed` holds the first message of each kind of notice."""
+    if "part_unread" in noticed:
+        return Unread("corrupt", f"no part with text could be read: {noticed['part_unread']}", MEND)
+    if "no_text" in noticed:
         return Unread(
             "no_text",
-            "no text was found in it",
+            f"no text was found in it: {noticed['no_text']}",
             "If it holds scanned pages, recognise their text (OCR) and save it again.",
         )
     return Unread("empty", "it holds no text" if size else "it holds 0 bytes")

@@ -24,18 +24,17 @@ from typing import Any
 from helpers import limits
 from helpers.config import reader_environment
 from helpers.errors import Unread
-from helpers.extract.child import LENGTH
+from helpers.extract.child import LENGTH, MEND
 from helpers.extract.frames import FrameReader
 from helpers.extract.reading import Document, ReaderLimits, ReadPolicy, timeout_reached
 
 ROOT = Path(__file__).resolve().parents[2]
 QUEUE = 2  # files in one process: one read, one waiting so that it never idles
-EXIT_S = 2.0  # seconds a process is given to vanish once its channel is closed
+EXIT_S = 1.0  # seconds a process is given to vanish once its channel is closed
 BOOTSTRAP = (
     "import sys; sys.path.insert(0, sys.argv[1]); from helpers.extract import child; "
     "child.main(int(sys.argv[2]), int(sys.argv[3]))"
 )
-MEND = "Open it in the program that made it and save it again."
 
 
 class ReaderProcess:

@@ -24,8 +24,9 @@ from typing import BinaryIO
 
 from helpers import limits
 from helpers.errors import Cancelled, RagDocError, Unread, limit_reached
+from helpers.extract.child import MEND
 from helpers.extract.frames import AnalysedChunk, BadFrame, Frame, Remark
-from helpers.extract.process import MEND, ReaderProcess, child_settings, resident_bytes
+from helpers.extract.process import ReaderProcess, child_settings, resident_bytes
 from helpers.extract.reading import (
     SPLIT,
     Document,

@@ -286,7 +286,7 @@ def read_silence(file: BinaryIO, context: Context) -> Iterator[Item]:
 
 
 def read_scan(file: BinaryIO, context: Context) -> Iterator[Item]:
-    yield Notice("page_without_text", "page 1 has no text", Location("page", "p. 1", 1))
+    yield Notice("no_text", "page 1 has no text", Location("page", "p. 1", 1))
 
 
 def read_name(file: BinaryIO, context: Context) -> Iterator[Item]:
