@@ -105,11 +105,10 @@ def charset(file: BinaryIO, ctx: Context) -> encoding.Encoding:
 def _items(stream: TextStream) -> Iterator[Item]:
     page = _Page()
     for piece in stream:
-        page.feed(piece)
+        page.take(piece)
         page.shorten(limits.MARKUP_CHARS)
         yield from page.taken()
     page.shorten(LEFTOVER_CHARS)
-    page.close()
     page.end()
     yield from page.taken()
     if page.dropped:
@@ -149,13 +148,30 @@ class _Page(HTMLParser):
             self.dropped += len(self.rawdata)
             self.rawdata = ""
 
+    def take(self, piece: str) -> None:
+        """Read one piece; markup that the parser gives up on is left out."""
+        try:
+            self.feed(piece)
+        except AssertionError:
+            self.shorten(0)
+
     def end(self) -> None:
         """The page ends here."""
+        try:
+            self.close()
+        except AssertionError:
+            self.shorten(0)
         self._close_cell()
         self._close_row()
         self._flush()
 
     # --- what the parser calls ---------------------------------------------------------
+
+    def parse_marked_section(self, i: int, report: int = 1) -> int:
+        """Pass over <![CDATA[ … ]]> and <![if … ]>; the base class fails on unknown ones."""
+        sign = "]]>" if self.rawdata.startswith("<![CDATA[", i) else ">"
+        end = self.rawdata.find(sign, i)
+        return end + len(sign) if end >= 0 else -1
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         if tag in _SILENT:

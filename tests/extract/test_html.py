@@ -118,6 +118,18 @@ def test_repeated_fragments_take_no_time(junk: str) -> None:
         assert refused.code == "empty"
 
 
+@pytest.mark.parametrize(
+    "junk", ["<![<b>", "<![if !mso]>", "<![CDATA[ a > b ]]>", "<!x>", "<?x y>"]
+)
+def test_odd_declarations_do_not_end_the_page(junk: str) -> None:
+    assert [text for _, text in shapes(f"<p>a</p>{junk}<p>b</p>")] == ["a", "b"]
+
+
+@pytest.mark.parametrize("junk", ["<![", "<![CDATA[ x", "<!x [", "<?x", "<!--"])
+def test_declaration_cut_off_at_the_end_keeps_the_text_before(junk: str) -> None:
+    assert shapes(f"<p>a</p>{junk}")[0] == ("paragraph", "a")
+
+
 def test_table_inside_a_table_loses_no_text() -> None:
     text = " ".join(
         text for _, text in shapes("<table><tr><td>a<table><tr><td>b</table>c</table>d")
