@@ -247,7 +247,7 @@ class _Running:
             self.first = first or block.location
             self.headed = kind == "heading"
             self.fresh = True
-        self.last = block.location
+        self.last = None if first else block.location
         if block.ocr:
             self.ocr = True
 

@@ -34,6 +34,8 @@ def chunks(*blocks: object, policy: ChunkPolicy = POLICY, title: str = "T") -> l
 def joined(blocks: list[Block]) -> str:
     text, kind = "", ""
     for block in blocks:
+        if block.text.isspace():
+            continue
         if text:
             text += "\n" if kind in TIGHT and block.kind in TIGHT else "\n\n"
         text += block.text
