@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import BinaryIO
@@ -25,6 +26,9 @@ SAMPLE_CHARS = 64_000  # code points of them
 FIELD_CHARS = 1_000_000  # code points of one cell: the csv module's own limit is set to this
 
 
+_EXCEL_SIGN = re.compile(r"\Asep=([,;|\t])\n")  # a first line by which Excel is told the delimiter
+
+
 def read(file: BinaryIO, ctx: Context) -> Iterator[Item]:
     """Rows of a delimited table. Raises Unread: `empty`, or `corrupt` for binary content."""
     csv.field_size_limit(FIELD_CHARS)
@@ -34,9 +38,13 @@ def read(file: BinaryIO, ctx: Context) -> Iterator[Item]:
     start = next(pieces, "")
     named = formats.by_name(ctx.name)
     usual = "\t" if named is not None and named.name == "tsv" else ","
-    delimiter = find_delimiter(start[:SAMPLE_CHARS], usual)
+    named_sign = _EXCEL_SIGN.match(start)
+    first = 1
+    if named_sign:
+        start, first = start[named_sign.end() :], 2
+    delimiter = named_sign[1] if named_sign else find_delimiter(start[:SAMPLE_CHARS], usual)
     rows = _Rows(_lines(start, pieces), delimiter)
-    yield from some(_blocks(rows, _usual_width(start[:SAMPLE_CHARS], delimiter)))
+    yield from some(_blocks(rows, _usual_width(start[:SAMPLE_CHARS], delimiter), first))
     if rows.stray_quotes:
         yield Notice(
             "stray_quotes",
@@ -118,9 +126,9 @@ class _TooLong(Exception):
     """A quoted cell went on for more than ROW_LINES lines."""
 
 
-def _blocks(rows: Iterable[list[str]], width: int) -> Iterator[Block]:
+def _blocks(rows: Iterable[list[str]], width: int, first: int) -> Iterator[Block]:
     headed = False
-    for number, row in enumerate(rows, 1):
+    for number, row in enumerate(rows, first):
         text = row_text(row)
         if not text:
             continue

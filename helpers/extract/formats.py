@@ -159,7 +159,7 @@ def detect(file: BinaryIO, name: str) -> Format:
     """
     start = sniff.head(file)
     if not start:
-        raise Unread("empty", "The file is empty (0 bytes)", "")
+        raise Unread("empty", "The file is empty (0 bytes)", "It is read once it has content.")
     named = by_name(name)
     if named is not None and named.name == "pointer":
         raise Unread(
@@ -287,7 +287,7 @@ def _text_format(start: bytes, named: Format | None, name: str) -> Format:
     if named is None:
         ending = extension(name)
         shown = f".{ending}" if ending else "without an ending"
-        raise Unread("unsupported", f"No reader for files {shown}", "")
+        raise Unread("unsupported", f"No reader for files {shown}", _CONVERT)
     if named.name in ("xls", "doc", "ppt") and start.lstrip().startswith(b"MIME-Version:"):
         return BY_NAME["eml"]
     if named.name == "xls" and b"\t" in start and b"\0" not in start:
@@ -317,10 +317,11 @@ def _unsupported(found: Format, name: str) -> Unread:
     return Unread(
         "unsupported",
         f"{told}: this format cannot be read yet",
-        _SAVE_AS.get(found.name, ""),
+        _SAVE_AS.get(found.name, _CONVERT),
     )
 
 
+_CONVERT = "Convert it to a supported format, or exclude it."
 _SAVE_AS = {
     "doc": "Save it as .docx.",
     "xls": "Save it as .xlsx.",

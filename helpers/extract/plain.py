@@ -43,7 +43,7 @@ def some(found: Iterator[Item]) -> Iterator[Item]:
         any_text = any_text or (isinstance(item, Block) and not item.text.isspace())
         yield item
     if not any_text:
-        raise Unread("empty", "The file holds no text", "")
+        raise Unread("empty", "The file holds no text", "It is read once it has content.")
 
 
 def line_place(number: int, end: int | None = None) -> Location:

@@ -47,6 +47,12 @@ def test_delimiter_is_found(delimiter: str) -> None:
     assert rows(text)[3][1].startswith("n3 | 3")
 
 
+def test_delimiter_that_is_named_for_excel_is_taken_and_is_no_row() -> None:
+    found = [item for item in read("sep=;\na;b\n1;2\n") if isinstance(item, Block)]
+    assert [block.text for block in found] == ["a | b", "1 | 2"]
+    assert found[0].location is not None and found[0].location.number == 2
+
+
 def test_tab_separated_table_may_hold_commas() -> None:
     assert rows("a\tb\n1,2\t3,4\n", "a.tsv") == [
         ("table_header", "a | b"),
