@@ -16,7 +16,7 @@ import io
 import os
 import sys
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,6 +31,8 @@ from helpers import config, log, setup, stdio
 from helpers.clients import CLIENTS, as_text, hint, launch_command
 from helpers.config import Settings
 from helpers.errors import ConfigError, RagDocError, UsageError
+from helpers.mcp_offer import offer, prompt_text, tool
+from helpers.mcp_reply import Arguments, Tool, called, resource
 
 if TYPE_CHECKING:
     from mcp.server import Server
@@ -48,9 +50,6 @@ HTTP_BACKLOG = 64  # connections that wait to be accepted
 LOOPBACK = "127.0.0.1"
 ANSWER_GRACE_S = 3.0  # seconds that open requests get after the end of input
 EXIT_GRACE_S = 3.5  # seconds from the end of input to a forced exit
-
-Arguments = Mapping[str, Any]
-Tool = Callable[[Settings, Arguments], Mapping[str, Any]]
 
 
 def main(argv: list[str] | None = None, tools: Mapping[str, Tool] | None = None) -> int:
@@ -157,22 +156,18 @@ def build(settings: Settings, tools: Mapping[str, Tool]) -> Server[Any]:
     from mcp.server import Server
     from mcp.shared.exceptions import MCPError
 
-    from helpers.mcp_offer import offer, prompt_text
-
     async def list_tools(_: Any, __: Any) -> types.ListToolsResult:
         return types.ListToolsResult.model_validate({"tools": offer()["tools"]})
 
     async def call_tool(_: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
         from anyio import to_thread
 
-        from helpers.mcp_offer import tool as entry_of
-
-        entry = entry_of(params.name)
+        entry = tool(params.name)
         if entry is None:
             names = ", ".join(item["name"] for item in offer()["tools"])
             raise MCPError(types.INVALID_PARAMS, f"Unknown tool. Call one of: {names}.")
         reply = await to_thread.run_sync(
-            _called, entry, params.arguments or {}, settings, tools, abandon_on_cancel=True
+            called, entry, params.arguments or {}, settings, tools, abandon_on_cancel=True
         )
         return types.CallToolResult.model_validate(reply)
 
@@ -203,7 +198,7 @@ def build(settings: Settings, tools: Mapping[str, Tool]) -> Server[Any]:
 
         uri = str(params.uri)
         try:
-            text = await to_thread.run_sync(_resource, uri, settings, tools, abandon_on_cancel=True)
+            text = await to_thread.run_sync(resource, uri, settings, tools, abandon_on_cancel=True)
         except RagDocError as error:
             raise MCPError(types.INVALID_PARAMS, str(error), {"uri": uri}) from error
         content = {"uri": uri, "mimeType": "application/json", "text": text}
@@ -222,63 +217,6 @@ def build(settings: Settings, tools: Mapping[str, Tool]) -> Server[Any]:
         on_list_resource_templates=list_templates,
         on_read_resource=read_resource,
     )
-
-
-def _called(
-    entry: Mapping[str, Any], given: Arguments, settings: Settings, tools: Mapping[str, Tool]
-) -> dict[str, Any]:
-    """Run one tool: its result as structured content and text, or an error the caller can mend."""
-    from helpers.mcp_offer import check_arguments
-    from helpers.render import neutral, text_form
-
-    name = entry["name"]
-    try:
-        result = neutral(tools[name](settings, check_arguments(entry, given)))
-        text = text_form(name, result)
-    except RagDocError as error:
-        return _failed(neutral(str(error)))
-    except Exception as error:
-        log.get_logger().exception("%s failed", name)
-        return _failed(
-            f"{name} failed inside ({type(error).__name__}). Its log on standard error says "
-            "where; call rag_health for the state of the index."
-        )
-    return {"content": [{"type": "text", "text": text}], "structuredContent": result}
-
-
-def _failed(text: str) -> dict[str, Any]:
-    return {"content": [{"type": "text", "text": text}], "isError": True}
-
-
-def _resource(uri: str, settings: Settings, tools: Mapping[str, Tool]) -> str:
-    """The JSON text of a `ragdoc://` resource. Raises UsageError for any other address."""
-    import json
-    from urllib.parse import unquote
-
-    from helpers.mcp_offer import check_arguments, tool
-    from helpers.render import neutral
-
-    parts = [unquote(part) for part in uri.removeprefix("ragdoc://").split("/")]
-    if not uri.startswith("ragdoc://kb/") or len(parts) not in (2, 4):
-        raise UsageError(
-            f"{uri!r} is no resource", "Read ragdoc://kb/{kb_id} or one of its chunks."
-        )
-
-    def call(name: str, **given: Any) -> Mapping[str, Any]:
-        return tools[name](settings, check_arguments(tool(name) or {}, given))
-
-    if len(parts) == 2:
-        bases = call("list_knowledge_bases")["result"]
-        base = next((item for item in bases if item["kb_id"] == parts[1]), None)
-        if base is None:
-            known = ", ".join(item["kb_id"] for item in bases)
-            raise UsageError(f"There is no knowledge base {parts[1]!r}", f"Known: {known}.")
-        value: Mapping[str, Any] = {**base, "health": call("rag_health", kb_id=parts[1])}
-    elif parts[2] == "chunk":
-        value = call("get_document_chunk", chunk_id=parts[3])
-    else:
-        raise UsageError(f"{uri!r} is no resource", "Read ragdoc://kb/{kb_id}/chunk/{chunk_id}.")
-    return json.dumps(neutral(value), ensure_ascii=False)
 
 
 # --- what the tools call -----------------------------------------------------------------------

@@ -87,7 +87,6 @@ def hand_over(script: Path, words: Sequence[str]) -> int:
         raise ConfigError(f"{state}: the package mcp cannot be imported", REMEDY)
     command = [str(python), "-X", HANDED_OVER, str(script), *words]
     if os.name != "nt":
-        sys.stdout.flush()
         try:
             os.execv(python, command)
         except OSError as error:
@@ -274,8 +273,8 @@ def _ordered(answer: dict[str, Any]) -> dict[str, Any]:
 
 
 def _step(script: str, *words: str) -> str:
-    """Standard output of one of the project's scripts under the `.venv`'s Python."""
-    command = [str(venv_python()), str(PROJECT / script), *words]
+    """Standard output of one of the project's scripts under the project's Python."""
+    command = [str(project_python()), str(PROJECT / script), *words]
     done = subprocess.run(command, check=False, stdout=subprocess.PIPE, encoding="utf-8")
     if done.returncode not in (0, 1):
         raise ConfigError(f"{script} ended with {done.returncode}", "Its lines above say why.")
