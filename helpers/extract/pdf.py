@@ -167,9 +167,12 @@ class _Document:
                     level = titles.get(_key(text)) or paragraph.heading_level
                     yield Block(text, "heading" if level else "paragraph", level, place, recognised)
         if content.truncated:
-            most = limits.PDF_PAGE_CHARS
-            error = limit_reached(f"Page {number}", most + 1, most, "characters", "Split the page")
-            yield Notice(error.code, f"{error}; what is beyond was left out", place)
+            most = limits.PDF_PAGE_INSTRUCTIONS
+            reason = (
+                f"Page {number} has more than {limits.PDF_PAGE_CHARS:,} characters or {most:,} "
+                "instructions; the rest of it was left out"
+            )
+            yield Notice("limit_reached", reason, place)
         if verdict.reason:
             yield self._judged(verdict, number, place)
         elif not lines and not notes and (content.images or content.shapes > OUTLINES_ONLY):
@@ -296,6 +299,8 @@ def _open(pypdf: Any, file: BinaryIO) -> Any:
         ) from error
     except pypdf.errors.EmptyFileError as error:
         raise Unread("empty", "The file has no content", "") from error
+    except pypdf.errors.LimitReachedError as error:
+        raise Unread("limit_reached", f"Its tables: {error}"[:300], SAVE_REMEDY) from error
     except NotImplementedError as error:
         raise Unread("encrypted", f"Its encryption is unknown: {error}"[:300], "") from error
     except Exception as error:
@@ -313,6 +318,8 @@ def _page_count(pypdf: Any, reader: Any) -> int:
         ) from error
     except MemoryError:
         raise
+    except pypdf.errors.LimitReachedError as error:
+        raise Unread("limit_reached", f"Its page tree: {error}"[:300], SAVE_REMEDY) from error
     except Exception as error:
         raise Unread("corrupt", f"It has no page tree: {error}"[:300], SAVE_REMEDY) from error
     if count > limits.PDF_PAGES:

@@ -17,9 +17,10 @@ from helpers import limits
 from helpers.extract.pdf_font import Font
 
 OPERANDS = 64  # operands kept for one instruction
+ARRAY_ITEMS = 50_000  # items of one array
 STATES = 256  # saved graphics states
 SPLIT_EM = 0.1  # of the font size: an adjustment above it parts two spans
-HEARTBEAT_TOKENS = 20_000  # instructions between two signs of life
+HEARTBEAT_INSTRUCTIONS = 20_000  # instructions between two signs of life
 
 _TOKEN = re.compile(
     rb"([-+]?(?:\d+(?:\.\d*)?|\.\d+)(?=[\s\x00()<>\[\]{}/%]|$))"  # 1 number
@@ -82,6 +83,10 @@ class _Marked:
     first: int = 0  # spans there were when it began
 
 
+class _Enough(Exception):
+    """The page has more instructions than are carried out."""
+
+
 class Page:
     """Collects the spans of one page. `font_of` gives the Font of a font resource."""
 
@@ -93,12 +98,15 @@ class Page:
         self._font_of = font_of
         self._heartbeat = heartbeat
         self._forms = 0
-        self._tokens = 0
+        self._instructions = 0
         self._chars = 0
 
     def show(self, stream: bytes, resources: Any) -> None:
         """Read one content stream with its resources."""
-        _Interpreter(self, resources, _State(), 0).run(stream)
+        try:
+            _Interpreter(self, resources, _State(), 0).run(stream)
+        except _Enough:
+            self.truncated = True
 
     def add(self, span: Span) -> None:
         """Keep a span, within the cap of the page."""
@@ -110,9 +118,11 @@ class Page:
 
     def beat(self) -> None:
         """Called for each instruction."""
-        self._tokens += 1
-        if self._tokens % HEARTBEAT_TOKENS == 0:
+        self._instructions += 1
+        if self._instructions % HEARTBEAT_INSTRUCTIONS == 0:
             self._heartbeat()
+            if self._instructions > limits.PDF_PAGE_INSTRUCTIONS:
+                raise _Enough
 
     def may_enter(self, depth: int) -> bool:
         """Whether one more form may be followed."""
@@ -166,9 +176,17 @@ class _Interpreter:
                 text, end = _long_string(data, match.end())
                 operands.append(text)
                 return end
-            if len(operands) > OPERANDS and not self.opened:
-                del operands[:-OPERANDS]
+            if len(operands) > OPERANDS:
+                self._prune()
         return None
+
+    def _prune(self) -> None:
+        """Operands without an instruction: keep the last ones, or drop an endless array."""
+        if not self.opened:
+            del self.operands[: -OPERANDS // 2]
+            self.page.beat()
+        elif len(self.operands) > ARRAY_ITEMS:
+            self._clear()
 
     def _operate(self, name: bytes) -> None:
         self.page.beat()

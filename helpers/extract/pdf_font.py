@@ -17,6 +17,7 @@ from typing import Any
 
 from helpers import limits
 
+UNICODE_MAPS = ((0, 0), (0, 1), (0, 3), (0, 4), (3, 1), (3, 10))  # platform, encoding
 UNKNOWN = "\ufffd"
 
 _SECTION = re.compile(rb"begin(bfchar|bfrange|codespacerange|cidchar|cidrange)\b")
@@ -27,6 +28,7 @@ _HEX_NAME = re.compile(r"^(?:uni([0-9A-F]{4})(?:[0-9A-F]{4})*|u([0-9A-F]{4,6}))$
 _CODECS = (
     (re.compile(r"UTF16|UCS2"), "utf-16-be", 2),
     (re.compile(r"KSCms-UHC"), "cp949", 1),
+    (re.compile(r"^KSC-Johab"), "johab", 1),
     (re.compile(r"^KSCpc|^KSC-EUC"), "euc_kr", 1),
     (re.compile(r"^(?:90|83pv|Add|Ext).*RKSJ|^90pv"), "cp932", 1),
     (re.compile(r"^EUC-[HV]"), "euc_jp", 1),
@@ -102,6 +104,8 @@ class Font:
                 letter = names.get(code)
             if letter is not None:
                 self._letters[code] = letter
+        if not self._letters:
+            self._letters = symbol_letters(descriptor)
         first = _number(resource.get("/FirstChar"), 0)
         for offset, width in enumerate(list(_get(resource, "/Widths") or ())[:256]):
             self._widths[int(first) + offset] = _number(width, 0)
@@ -311,6 +315,22 @@ def embedded_letters(descriptor: Any) -> dict[int, str]:
         return {}
 
 
+def symbol_letters(descriptor: Any) -> dict[int, str]:
+    """Letters by code of a TrueType font with an encoding of its own: its character map leads
+    from codes to glyphs, its glyph names to letters.
+    """
+    data = _data(_get(descriptor, "/FontFile2"))
+    if not 12 < len(data) <= limits.PDF_FONT_BYTES:
+        return {}
+    try:
+        tables = _sfnt_tables(data)
+        names = _glyph_names(tables.get(b"post", b""))
+        pairs = list(_sfnt_map(tables.get(b"cmap", b""), ((3, 0), (1, 0))))
+    except (struct.error, IndexError, ValueError):
+        return {}
+    return {code & 0xFF: names[glyph] for glyph, code in pairs if glyph in names}
+
+
 def letter_of_name(name: str, letters: Mapping[str, str]) -> str | None:
     """The letter(s) a glyph name stands for, or None: "A", "uni0E01", "f_i", "A.sc"."""
     found = letters.get("/" + name)
@@ -465,23 +485,37 @@ def _sfnt_tables(data: bytes) -> dict[bytes, bytes]:
     return found
 
 
-def _sfnt_map(table: bytes) -> Iterator[tuple[int, int]]:
-    """(glyph, code point) pairs of the Unicode subtables of a cmap."""
+def _sfnt_map(
+    table: bytes, kinds: Iterable[tuple[int, int]] = UNICODE_MAPS
+) -> Iterator[tuple[int, int]]:
+    """(glyph, code point) pairs of the subtables of a cmap that are of the given kinds."""
     if len(table) < 4:
         return
     for number in range(min(struct.unpack_from(">H", table, 2)[0], 16)):
         platform, kind, offset = struct.unpack_from(">HHI", table, 4 + 8 * number)
-        if (platform, kind) not in ((0, 3), (0, 4), (3, 1), (3, 10), (0, 1), (0, 0)):
+        if (platform, kind) not in kinds:
             continue
         layout = struct.unpack_from(">H", table, offset)[0]
         if layout == 4:
             yield from _format_4(table, offset)
+        elif layout in (0, 6):
+            yield from _dense(table, offset, layout)
         elif layout == 12:
             groups = struct.unpack_from(">I", table, offset + 12)[0]
             for group in range(min(groups, 10_000)):
                 first, last, glyph = struct.unpack_from(">III", table, offset + 16 + 12 * group)
                 for code in range(first, min(last, first + limits.PDF_MAP_RANGE, 0x10FFFF) + 1):
                     yield glyph + code - first, code
+
+
+def _dense(table: bytes, offset: int, layout: int) -> Iterator[tuple[int, int]]:
+    """Formats 0 and 6: one glyph for each code of a range."""
+    if layout == 0:
+        first, glyphs = 0, struct.unpack_from(">256B", table, offset + 6)
+    else:
+        first, count = struct.unpack_from(">2H", table, offset + 6)
+        glyphs = struct.unpack_from(f">{count}H", table, offset + 10)
+    yield from ((glyph, first + at) for at, glyph in enumerate(glyphs) if glyph)
 
 
 def _format_4(table: bytes, offset: int) -> Iterator[tuple[int, int]]:
