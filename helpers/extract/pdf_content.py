@@ -14,7 +14,9 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from helpers import limits
+from helpers.extract import pdf_objects
 from helpers.extract.pdf_font import Font
+from helpers.extract.pdf_tokens import bracket, from_hex, long_string, text_of
 
 OPERANDS = 64  # operands kept for one instruction
 ARRAY_ITEMS = 50_000  # items of one array
@@ -33,11 +35,7 @@ _TOKEN = re.compile(
     rb"|%[^\r\n]*"
     rb"|[-+.\d]+[^\s\x00()<>\[\]{}/%]*"
 )
-_OPERATOR_INSIDE = re.compile(rb"\)\s?(?:\]\s?TJ|Tj)\s")
-_DELIMITER = re.compile(rb"[()\\]")
-_ESCAPE = re.compile(rb"\\(?:([0-7]{1,3})|(\r\n|[\s\S]))")
 _IMAGE_END = re.compile(rb"[\s\x00]EI(?=[\s\x00]|$)")
-_ESCAPES = {b"n": b"\n", b"r": b"\r", b"t": b"\t", b"b": b"\b", b"f": b"\f"}
 _IDENTITY = (1.0, 0.0, 0.0, 1.0, 0.0, 0.0)
 Matrix: TypeAlias = tuple[float, float, float, float, float, float]
 
@@ -167,13 +165,13 @@ class _Interpreter:
             elif kind == 3:
                 operands.append(match[3])
             elif kind == 4:
-                operands.append(_from_hex(match[4]))
+                operands.append(from_hex(match[4]))
             elif kind == 2:
                 operands.append("/" + match[2].decode("latin-1"))
             elif kind == 6:
-                _bracket(match[6], operands, self.opened)
+                bracket(match[6], operands, self.opened)
             elif kind == 7:
-                text, end = _long_string(data, match.end())
+                text, end = long_string(data, match.end())
                 operands.append(text)
                 return end
             if len(operands) > OPERANDS:
@@ -224,7 +222,7 @@ class _Interpreter:
             state = self.state.copy()
             if "/Matrix" in form:
                 state.matrix = _multiply(_matrix(form["/Matrix"]), state.matrix)
-            resources = _resolve(form.get("/Resources")) or self.resources
+            resources = pdf_objects.resolve(form.get("/Resources")) or self.resources
             inner = _Interpreter(self.page, resources, state, self.depth + 1)
             inner.run(form.get_data())
 
@@ -352,7 +350,7 @@ class _Interpreter:
             properties = _entry(self.resources, "/Properties", properties)
         actual = properties.get("/ActualText")
         if actual is not None:
-            self.marked[-1].actual = text_of(_resolve(actual))
+            self.marked[-1].actual = text_of(pdf_objects.resolve(actual))
 
     def end_marked(self, operands: list[Any]) -> None:
         if self.marked:
@@ -391,19 +389,6 @@ _OPERATIONS = {
 }
 
 
-def text_of(value: Any) -> str:
-    """A PDF text string as letters: UTF-16 or UTF-8 where marked so, else Latin."""
-    if isinstance(value, str):
-        return value
-    if not isinstance(value, bytes):
-        return ""
-    if value[:2] in (b"\xfe\xff", b"\xff\xfe"):
-        return value.decode("utf-16", "ignore")
-    if value[:3] == b"\xef\xbb\xbf":
-        return value[3:].decode("utf-8", "ignore")
-    return value.decode("cp1252", "ignore")
-
-
 def _replace(spans: list[Span], first: int, actual: str) -> None:
     """Put `actual` in the place of the spans from `first` on."""
     replaced = spans[first:]
@@ -418,56 +403,14 @@ def _replace(spans: list[Span], first: int, actual: str) -> None:
         spans.append(Span(actual, start.x, start.y, dx, dy, start.size, start.space, start.hidden))
 
 
-def _bracket(sign: bytes, operands: list[Any], opened: list[int]) -> None:
-    if sign in (b"[", b"<<"):
-        opened.append(len(operands))
-    elif opened:
-        first = opened.pop()
-        items = operands[first:]
-        del operands[first:]
-        if sign == b"]":
-            operands.append(items)
-        else:
-            operands.append(
-                {k: v for k, v in zip(items[::2], items[1::2], strict=False) if isinstance(k, str)}
-            )
+def _entry_raw(resources: Any, kind: str, name: str) -> Any:
+    """A named resource, as a reference where the file holds one."""
+    group = pdf_objects.resolve(pdf_objects.resolve(resources)[kind])
+    return group.raw_get(name) if hasattr(group, "raw_get") else group[name]
 
 
-def _long_string(data: bytes, position: int) -> tuple[bytes, int]:
-    """A string with escapes or nested parentheses that began before `position`."""
-    depth, at, end = 1, position, len(data)
-    while depth:
-        match = _DELIMITER.search(data, at)
-        if match is None:
-            at = end + 1
-            break
-        at = match.end()
-        sign = match[0]
-        if sign == b"\\":
-            at += 1
-        else:
-            depth += 1 if sign == b"(" else -1
-    leak = _OPERATOR_INSIDE.search(data, position, at)
-    if leak:  # a lost parenthesis let the string swallow instructions
-        return _ESCAPE.sub(_unescape, data[position : leak.start()]), leak.start() + 1
-    return _ESCAPE.sub(_unescape, data[position : at - 1]), at
-
-
-def _unescape(match: re.Match[bytes]) -> bytes:
-    if match[1]:
-        return bytes([int(match[1], 8) & 0xFF])
-    sign = match[2]
-    if sign in (b"\n", b"\r", b"\r\n"):
-        return b""
-    return _ESCAPES.get(sign, sign)
-
-
-def _from_hex(digits: bytes) -> bytes:
-    try:
-        return bytes.fromhex(digits.decode("ascii"))
-    except ValueError:
-        joined = b"".join(digits.split())
-        return bytes.fromhex((joined + b"0" * (len(joined) % 2)).decode("ascii"))
+def _entry(resources: Any, kind: str, name: str) -> Any:
+    return pdf_objects.resolve(_entry_raw(resources, kind, name))
 
 
 def _matrix(values: Any) -> Matrix:
@@ -486,17 +429,3 @@ def _multiply(m: Matrix, n: Matrix) -> Matrix:
         e * g + f * i + k,
         e * h + f * j + o,
     )
-
-
-def _resolve(value: Any) -> Any:
-    return value.get_object() if hasattr(value, "get_object") else value
-
-
-def _entry_raw(resources: Any, kind: str, name: str) -> Any:
-    """A named resource, as a reference where the file holds one."""
-    group = _resolve(_resolve(resources)[kind])
-    return group.raw_get(name) if hasattr(group, "raw_get") else group[name]
-
-
-def _entry(resources: Any, kind: str, name: str) -> Any:
-    return _resolve(_entry_raw(resources, kind, name))

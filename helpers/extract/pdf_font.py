@@ -16,15 +16,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from helpers import limits
+from helpers.extract import pdf_objects
+from helpers.extract.pdf_cmap import UNKNOWN, CharacterMap
+from helpers.extract.pdf_truetype import embedded_letters, is_thai, letter_of_name, symbol_letters
 
-UNICODE_MAPS = ((0, 0), (0, 1), (0, 3), (0, 4), (3, 1), (3, 10))  # platform, encoding
-UNKNOWN = "\ufffd"
-
-_SECTION = re.compile(rb"begin(bfchar|bfrange|codespacerange|cidchar|cidrange)\b")
-_HEX_OR_BRACKET = re.compile(rb"<([0-9A-Fa-f\s]*)>|([\[\]])|(\d+)")
 _WMODE = re.compile(rb"/WMode\s+1\b")
 _BUILT_IN = re.compile(rb"dup\s+(\d{1,3})\s*/([A-Za-z0-9._]+)\s+put")
-_HEX_NAME = re.compile(r"^(?:uni([0-9A-F]{4})(?:[0-9A-F]{4})*|u([0-9A-F]{4,6}))$")
 _CODECS = (
     (re.compile(r"UTF16|UCS2"), "utf-16-be", 2),
     (re.compile(r"KSCms-UHC"), "cp949", 1),
@@ -64,7 +61,7 @@ class Font:
         self._cid_of: Callable[[int], int] = lambda code: code
         self._by_cid: dict[int, float] = {}
         self._scale = 1.0
-        stream = _data(resource.get("/ToUnicode"))
+        stream = pdf_objects.data(resource.get("/ToUnicode"))
         to_unicode = CharacterMap(stream) if stream else None
         if self._wide:
             self._read_composite(resource, tables, to_unicode)
@@ -94,7 +91,7 @@ class Font:
     # --- simple fonts ----------------------------------------------------------------
 
     def _read_simple(self, resource: Any, tables: GlyphTables, known: CharacterMap | None) -> None:
-        descriptor = _get(resource, "/FontDescriptor")
+        descriptor = pdf_objects.get(resource, "/FontDescriptor")
         names = _encoding_names(resource, descriptor, tables)
         mapped = known.letters if known else {}
         trusted = _thai_glyph_letters(descriptor, mapped) if not names else {}
@@ -105,40 +102,40 @@ class Font:
             if letter is not None:
                 self._letters[code] = letter
         if not self._letters:
-            self._letters = symbol_letters(descriptor)
-        first = _number(resource.get("/FirstChar"), 0)
-        for offset, width in enumerate(list(_get(resource, "/Widths") or ())[:256]):
-            self._widths[int(first) + offset] = _number(width, 0)
-        self._default = _number(_get(descriptor, "/MissingWidth"), 500) or 500
-        matrix = _get(resource, "/FontMatrix")
+            self._letters = symbol_letters(_truetype(descriptor))
+        first = pdf_objects.number(resource.get("/FirstChar"), 0)
+        for offset, width in enumerate(list(pdf_objects.get(resource, "/Widths") or ())[:256]):
+            self._widths[int(first) + offset] = pdf_objects.number(width, 0)
+        self._default = pdf_objects.number(pdf_objects.get(descriptor, "/MissingWidth"), 500) or 500
+        matrix = pdf_objects.get(resource, "/FontMatrix")
         if resource.get("/Subtype") == "/Type3" and matrix:
-            self._scale = abs(_number(matrix[0], 0.001)) * 1000
+            self._scale = abs(pdf_objects.number(matrix[0], 0.001)) * 1000
 
     # --- composite fonts -------------------------------------------------------------
 
     def _read_composite(
         self, resource: Any, tables: GlyphTables, known: CharacterMap | None
     ) -> None:
-        below = _get(resource, "/DescendantFonts") or [{}]
-        font = _resolve(below[0]) or {}
-        encoding = _resolve(resource.get("/Encoding"))
+        below = pdf_objects.get(resource, "/DescendantFonts") or [{}]
+        font = pdf_objects.resolve(below[0]) or {}
+        encoding = pdf_objects.resolve(resource.get("/Encoding"))
         self._read_encoding(encoding)
-        self._default = _number(_get(font, "/DW"), 1000)
-        by_cid = dict(_cid_widths(_get(font, "/W") or []))
+        self._default = pdf_objects.number(pdf_objects.get(font, "/DW"), 1000)
+        by_cid = dict(_cid_widths(pdf_objects.get(font, "/W") or []))
         if self._codec is None and not self._lengths:
             self._widths = by_cid
         else:
             self._by_cid = by_cid
         if known:
             self._letters.update(known.letters)
-        ordering = str(_get(_get(font, "/CIDSystemInfo"), "/Ordering") or "")
+        ordering = str(pdf_objects.get(pdf_objects.get(font, "/CIDSystemInfo"), "/Ordering") or "")
         if self._codec is None:
             self._add_collection(known, ordering, tables)
             self._add_glyph_letters(font)
 
     def _read_encoding(self, encoding: Any) -> None:
         if hasattr(encoding, "get_data"):
-            stream = _data(encoding)
+            stream = pdf_objects.data(encoding)
             found = CharacterMap(stream)
             self.vertical = bool(_WMODE.search(stream))
             self._lengths = found.spaces
@@ -165,14 +162,14 @@ class Font:
 
     def _add_glyph_letters(self, font: Any) -> None:
         """Letters that the embedded font itself gives to its glyphs."""
-        descriptor = _get(font, "/FontDescriptor")
-        if _get(font, "/CIDToGIDMap") not in (None, "/Identity"):
+        descriptor = pdf_objects.get(font, "/FontDescriptor")
+        if pdf_objects.get(font, "/CIDToGIDMap") not in (None, "/Identity"):
             return
         if not self._letters:
-            self._letters.update(embedded_letters(descriptor))
+            self._letters.update(embedded_letters(_truetype(descriptor)))
         elif _is_doubtful(self._letters):
-            glyphs = embedded_letters(descriptor)
-            self._letters.update((c, t) for c, t in glyphs.items() if _is_thai(t))
+            glyphs = embedded_letters(_truetype(descriptor))
+            self._letters.update((c, t) for c, t in glyphs.items() if is_thai(t))
             for code, letter in glyphs.items():
                 if not self._letters.get(code):
                     self._letters[code] = letter
@@ -220,188 +217,16 @@ class Font:
         return codes
 
 
-class CharacterMap:
-    """A parsed CMap: `letters` by code, `cids` by code, code space, and the map it builds on."""
-
-    def __init__(self, stream: bytes) -> None:
-        self.letters: dict[int, str] = {}
-        self.cids: dict[int, int] = {}
-        self.spaces: list[tuple[int, int, int]] = []
-        found = re.search(rb"/Adobe-(\w+?)-(?:UCS2|\d)\s+usecmap", stream)
-        self.base = found.group(1).decode("ascii") if found else ""
-        for section in _SECTION.finditer(stream):
-            kind = section.group(1)
-            end = stream.find(b"end" + kind, section.end())
-            if end < 0:
-                break
-            tokens = list(_tokens(stream[section.end() : end]))
-            if kind == b"bfchar":
-                self._characters(tokens)
-            elif kind == b"bfrange":
-                self._ranges(tokens)
-            elif kind == b"codespacerange":
-                self._code_space(tokens)
-            elif kind == b"cidrange":
-                for low, high, cid in zip(*[iter(tokens)] * 3, strict=False):
-                    self._cid_range(low, high, cid)
-            elif kind == b"cidchar":
-                for code, cid in zip(*[iter(tokens)] * 2, strict=False):
-                    self._cid_range(code, code, cid)
-
-    def _code_space(self, tokens: list[Any]) -> None:
-        for low, high in zip(*[iter(tokens)] * 2, strict=False):
-            if isinstance(low, bytes) and isinstance(high, bytes) and low:
-                self.spaces.append((_int(low), _int(high), len(low)))
-
-    def _cid_range(self, low: Any, high: Any, cid: Any) -> None:
-        if isinstance(low, bytes) and isinstance(high, bytes) and isinstance(cid, int):
-            first, last = _int(low), _int(high)
-            for code in range(first, min(last, first + limits.PDF_MAP_RANGE) + 1):
-                if len(self.cids) < limits.PDF_MAP_ENTRIES:
-                    self.cids[code] = cid + code - first
-
-    def _characters(self, tokens: list[Any]) -> None:
-        for code, letters in zip(*[iter(tokens)] * 2, strict=False):
-            if isinstance(code, bytes) and isinstance(letters, bytes):
-                self._set(_int(code), _utf16(letters))
-
-    def _ranges(self, tokens: list[Any]) -> None:
-        position = 0
-        while position + 2 < len(tokens):
-            low, high, target = tokens[position : position + 3]
-            position += 3
-            if not isinstance(low, bytes) or not isinstance(high, bytes):
-                continue
-            first, last = _int(low), min(_int(high), _int(low) + limits.PDF_MAP_RANGE)
-            if target == "[":
-                code = first
-                while position < len(tokens) and tokens[position] != "]":
-                    if code <= last and isinstance(tokens[position], bytes):
-                        self._set(code, _utf16(tokens[position]))
-                    code, position = code + 1, position + 1
-                position += 1
-            elif isinstance(target, bytes):
-                self._run(first, last, _utf16(target))
-
-    def _run(self, first: int, last: int, letters: str) -> None:
-        if letters:
-            head, base = letters[:-1], ord(letters[-1])
-            for code in range(first, last + 1):
-                sign = base + code - first
-                if sign <= 0x10FFFF:
-                    self._set(code, head + chr(sign))
-
-    def _set(self, code: int, letters: str) -> None:
-        if len(self.letters) < limits.PDF_MAP_ENTRIES and letters not in ("\0", UNKNOWN):
-            self.letters[code] = letters
-
-
-def embedded_letters(descriptor: Any) -> dict[int, str]:
-    """Letters by glyph number, from the character map and glyph names of a TrueType font."""
-    stream = _get(descriptor, "/FontFile2")
-    data = _data(stream)
-    if not 12 < len(data) <= limits.PDF_FONT_BYTES:
-        return {}
-    try:
-        tables = _sfnt_tables(data)
-        found = _glyph_names(tables.get(b"post", b""))
-        for glyph, code in _sfnt_map(tables.get(b"cmap", b"")):
-            letter = chr(code)
-            if 0xF000 <= code <= 0xF0FF or (glyph in found and not _is_thai(letter)):
-                continue
-            found[glyph] = letter
-        return found
-    except (struct.error, IndexError, ValueError):
-        return {}
-
-
-def symbol_letters(descriptor: Any) -> dict[int, str]:
-    """Letters by code of a TrueType font with an encoding of its own: its character map leads
-    from codes to glyphs, its glyph names to letters.
-    """
-    data = _data(_get(descriptor, "/FontFile2"))
-    if not 12 < len(data) <= limits.PDF_FONT_BYTES:
-        return {}
-    try:
-        tables = _sfnt_tables(data)
-        names = _glyph_names(tables.get(b"post", b""))
-        pairs = list(_sfnt_map(tables.get(b"cmap", b""), ((3, 0), (1, 0))))
-    except (struct.error, IndexError, ValueError):
-        return {}
-    return {code & 0xFF: names[glyph] for glyph, code in pairs if glyph in names}
-
-
-def letter_of_name(name: str, letters: Mapping[str, str]) -> str | None:
-    """The letter(s) a glyph name stands for, or None: "A", "uni0E01", "f_i", "A.sc"."""
-    found = letters.get("/" + name)
-    if found is not None:
-        return found
-    stem = name.split(".", 1)[0]
-    match = _HEX_NAME.match(stem)
-    if match:
-        code = int(match.group(1) or match.group(2), 16)
-        return chr(code) if 0x20 <= code <= 0x10FFFF and not 0xD800 <= code <= 0xDFFF else None
-    if stem != name and stem:
-        return letter_of_name(stem, letters)
-    if "_" in name.strip("_"):
-        parts = [letter_of_name(part, letters) for part in name.split("_")]
-        return "".join(part for part in parts if part) if all(parts) else None
-    return None
-
-
-# --- reading the objects ---------------------------------------------------------------
-
-
-def _resolve(value: Any) -> Any:
-    return value.get_object() if hasattr(value, "get_object") else value
-
-
-def _get(holder: Any, key: str) -> Any:
-    holder = _resolve(holder)
-    return _resolve(holder.get(key)) if isinstance(holder, Mapping) else None
-
-
-def _data(value: Any) -> bytes:
-    value = _resolve(value)
-    return bytes(value.get_data()) if hasattr(value, "get_data") else b""
-
-
-def _number(value: Any, default: float) -> float:
-    value = _resolve(value)
-    return float(value) if isinstance(value, (int, float)) else default
-
-
-def _int(code: bytes) -> int:
-    return int.from_bytes(code, "big")
-
-
-def _utf16(letters: bytes) -> str:
-    if len(letters) == 1:
-        return chr(letters[0])
-    return letters.decode("utf-16-be", "ignore")
-
-
-def _tokens(section: bytes) -> Iterator[Any]:
-    for match in _HEX_OR_BRACKET.finditer(section):
-        if match.group(2):
-            yield match.group(2).decode("ascii")
-        elif match.group(3):
-            yield int(match.group(3)[:9])
-        else:
-            digits = b"".join(match.group(1).split())
-            yield bytes.fromhex((digits + b"0" * (len(digits) % 2)).decode("ascii"))
-
-
 def _encoding_names(resource: Any, descriptor: Any, tables: GlyphTables) -> dict[int, str]:
     """Letters by code, from the encoding of a simple font."""
-    encoding = _get(resource, "/Encoding")
-    base = encoding if isinstance(encoding, str) else _get(encoding, "/BaseEncoding")
+    encoding = pdf_objects.get(resource, "/Encoding")
+    base = encoding if isinstance(encoding, str) else pdf_objects.get(encoding, "/BaseEncoding")
     found: dict[int, str] = {}
-    symbolic = int(_number(_get(descriptor, "/Flags"), 32)) & 4
+    symbolic = int(pdf_objects.number(pdf_objects.get(descriptor, "/Flags"), 32)) & 4
     name = str(resource.get("/BaseFont") or "")
     if base is None and name in ("/Symbol", "/ZapfDingbats"):
         base = name
-    if base is None and not (symbolic and _get(descriptor, "/FontFile2")):
+    if base is None and not (symbolic and pdf_objects.get(descriptor, "/FontFile2")):
         base = "/StandardEncoding"
     if resource.get("/Subtype") == "/Type3":
         base = None
@@ -409,16 +234,18 @@ def _encoding_names(resource: Any, descriptor: Any, tables: GlyphTables) -> dict
         if letter and letter != "\0":
             found[code] = letter
     if not encoding:
-        for code, glyph in _BUILT_IN.findall(_data(_get(descriptor, "/FontFile"))[:65536]):
+        for code, glyph in _BUILT_IN.findall(
+            pdf_objects.data(pdf_objects.get(descriptor, "/FontFile"))[:65536]
+        ):
             found[int(code)] = letter_of_name(glyph.decode("ascii"), tables.letters) or UNKNOWN
-    _apply_differences(_get(encoding, "/Differences"), found, tables)
+    _apply_differences(pdf_objects.get(encoding, "/Differences"), found, tables)
     return found
 
 
 def _apply_differences(differences: Any, found: dict[int, str], tables: GlyphTables) -> None:
     code = 0
     for item in list(differences or ())[:2048]:
-        item = _resolve(item)
+        item = pdf_objects.resolve(item)
         if isinstance(item, (int, float)):
             code = int(item)
         else:
@@ -431,7 +258,7 @@ def _apply_differences(differences: Any, found: dict[int, str], tables: GlyphTab
 
 
 def _cid_widths(array: Any) -> Iterator[tuple[int, float]]:
-    items = [_resolve(item) for item in array]
+    items = [pdf_objects.resolve(item) for item in array]
     position = 0
     while position + 1 < len(items):
         first, second = items[position], items[position + 1]
@@ -439,21 +266,19 @@ def _cid_widths(array: Any) -> Iterator[tuple[int, float]]:
             position += 1
         elif isinstance(second, list):
             for offset, width in enumerate(second):
-                yield int(first) + offset, _number(width, 0)
+                yield int(first) + offset, pdf_objects.number(width, 0)
             position += 2
         elif position + 2 < len(items):
-            last = min(int(_number(second, 0)), int(first) + limits.PDF_MAP_RANGE)
-            width = _number(items[position + 2], 0)
+            last = min(int(pdf_objects.number(second, 0)), int(first) + limits.PDF_MAP_RANGE)
+            width = pdf_objects.number(items[position + 2], 0)
             yield from ((code, width) for code in range(int(first), last + 1))
             position += 3
         else:
             return
 
 
-def _is_thai(letters: str) -> bool:
-    return len(letters) == 1 and (
-        "\u0e01" <= letters <= "\u0e5b" or "\uf700" <= letters <= "\uf71a"
-    )
+def _truetype(descriptor: Any) -> bytes:
+    return pdf_objects.data(pdf_objects.get(descriptor, "/FontFile2"))
 
 
 def _is_doubtful(letters: Mapping[int, str]) -> bool:
@@ -469,93 +294,8 @@ def _thai_glyph_letters(descriptor: Any, mapped: Mapping[int, str]) -> dict[int,
     """Thai letters of a simple font whose own map contradicts a doubtful ToUnicode."""
     if not _is_doubtful(mapped):
         return {}
-    return {c: t for c, t in embedded_letters(descriptor).items() if _is_thai(t) and c in mapped}
-
-
-# --- TrueType ----------------------------------------------------------------------------
-
-
-def _sfnt_tables(data: bytes) -> dict[bytes, bytes]:
-    count = min(struct.unpack_from(">H", data, 4)[0], 64)
-    found = {}
-    for number in range(count):
-        tag, _, offset, length = struct.unpack_from(">4sIII", data, 12 + 16 * number)
-        if tag in (b"cmap", b"post"):
-            found[tag] = data[offset : offset + length]
-    return found
-
-
-def _sfnt_map(
-    table: bytes, kinds: Iterable[tuple[int, int]] = UNICODE_MAPS
-) -> Iterator[tuple[int, int]]:
-    """(glyph, code point) pairs of the subtables of a cmap that are of the given kinds."""
-    if len(table) < 4:
-        return
-    for number in range(min(struct.unpack_from(">H", table, 2)[0], 16)):
-        platform, kind, offset = struct.unpack_from(">HHI", table, 4 + 8 * number)
-        if (platform, kind) not in kinds:
-            continue
-        layout = struct.unpack_from(">H", table, offset)[0]
-        if layout == 4:
-            yield from _format_4(table, offset)
-        elif layout in (0, 6):
-            yield from _dense(table, offset, layout)
-        elif layout == 12:
-            groups = struct.unpack_from(">I", table, offset + 12)[0]
-            for group in range(min(groups, 10_000)):
-                first, last, glyph = struct.unpack_from(">III", table, offset + 16 + 12 * group)
-                for code in range(first, min(last, first + limits.PDF_MAP_RANGE, 0x10FFFF) + 1):
-                    yield glyph + code - first, code
-
-
-def _dense(table: bytes, offset: int, layout: int) -> Iterator[tuple[int, int]]:
-    """Formats 0 and 6: one glyph for each code of a range."""
-    if layout == 0:
-        first, glyphs = 0, struct.unpack_from(">256B", table, offset + 6)
-    else:
-        first, count = struct.unpack_from(">2H", table, offset + 6)
-        glyphs = struct.unpack_from(f">{count}H", table, offset + 10)
-    yield from ((glyph, first + at) for at, glyph in enumerate(glyphs) if glyph)
-
-
-def _format_4(table: bytes, offset: int) -> Iterator[tuple[int, int]]:
-    count = struct.unpack_from(">H", table, offset + 6)[0] // 2
-    at = offset + 14
-    ends = struct.unpack_from(f">{count}H", table, at)
-    starts = struct.unpack_from(f">{count}H", table, at + 2 * count + 2)
-    deltas = struct.unpack_from(f">{count}H", table, at + 4 * count + 2)
-    offsets_at = at + 6 * count + 2
-    offsets = struct.unpack_from(f">{count}H", table, offsets_at)
-    for segment in range(count):
-        for code in range(starts[segment], ends[segment] + 1):
-            glyph = (code + deltas[segment]) & 0xFFFF
-            if offsets[segment]:
-                where = offsets_at + 2 * segment + offsets[segment]
-                where += 2 * (code - starts[segment])
-                if where + 2 > len(table):
-                    continue
-                glyph = struct.unpack_from(">H", table, where)[0]
-                glyph = (glyph + deltas[segment]) & 0xFFFF if glyph else 0
-            if glyph and code < 0xFFFF:
-                yield glyph, code
-
-
-def _glyph_names(table: bytes) -> dict[int, str]:
-    """Letters by glyph number, from names such as uniC2DC of a post table, version 2."""
-    if len(table) < 34 or table[:4] != b"\0\2\0\0":
-        return {}
-    count = struct.unpack_from(">H", table, 32)[0]
-    numbers = struct.unpack_from(f">{count}H", table, 34)
-    names, at = [], 34 + 2 * count
-    while at < len(table):
-        size = table[at]
-        names.append(table[at + 1 : at + 1 + size].decode("latin-1"))
-        at += 1 + size
-    found = {}
-    for glyph, number in enumerate(numbers):
-        letter: str | None = chr(number + 29) if 3 <= number <= 97 else None  # Macintosh order
-        if 258 <= number < 258 + len(names):
-            letter = letter_of_name(names[number - 258], {})
-        if letter is not None:
-            found[glyph] = letter
-    return found
+    return {
+        c: t
+        for c, t in embedded_letters(_truetype(descriptor)).items()
+        if is_thai(t) and c in mapped
+    }

@@ -12,7 +12,9 @@ from typing import Any
 
 from helpers import limits
 from helpers.extract import pdf_layout
-from helpers.extract.pdf_content import Page, text_of
+from helpers.extract.pdf_content import Page
+from helpers.extract.pdf_objects import resolve
+from helpers.extract.pdf_tokens import text_of
 
 HIDDEN_FLAGS = 2 | 32  # annotation flags: hidden, not viewable
 PASSWORD_FLAG = 1 << 13  # of a text field
@@ -41,23 +43,23 @@ def texts(page: Any, canvas: Callable[[], Page]) -> list[str]:
 
 
 def _annotations(page: Any) -> Iterator[Any]:
-    entries = _resolve(page.get("/Annots"))
+    entries = resolve(page.get("/Annots"))
     if not isinstance(entries, list):
         return
     for entry in entries[: limits.PDF_ANNOTATIONS]:
-        annotation = _resolve(entry)
+        annotation = resolve(entry)
         if isinstance(annotation, Mapping):
-            flags = _resolve(annotation.get("/F"))
+            flags = resolve(annotation.get("/F"))
             if not (isinstance(flags, int) and flags & HIDDEN_FLAGS):
                 yield annotation
 
 
 def _texts(annotation: Any, canvas: Callable[[], Page]) -> Iterator[str]:
-    kind = _resolve(annotation.get("/Subtype"))
+    kind = resolve(annotation.get("/Subtype"))
     if kind == "/Widget":
         yield from _field(annotation)
     elif kind in _COMMENTS:
-        contents = text_of(_resolve(annotation.get("/Contents")))
+        contents = text_of(resolve(annotation.get("/Contents")))
         if contents.strip():
             yield contents
         elif kind in ("/FreeText", "/Stamp"):
@@ -66,13 +68,13 @@ def _texts(annotation: Any, canvas: Callable[[], Page]) -> Iterator[str]:
 
 def _field(field: Any) -> Iterator[str]:
     """The value of a text or choice field."""
-    flags = _resolve(_inherited(field, "/Ff"))
+    flags = resolve(_inherited(field, "/Ff"))
     if isinstance(flags, int) and flags & PASSWORD_FLAG:
         return
     if _inherited(field, "/FT") in ("/Tx", "/Ch"):
-        value = _resolve(_inherited(field, "/V"))
+        value = resolve(_inherited(field, "/V"))
         for item in value if isinstance(value, list) else [value]:
-            yield text_of(_resolve(item))
+            yield text_of(resolve(item))
 
 
 def _inherited(field: Any, key: str) -> Any:
@@ -81,17 +83,13 @@ def _inherited(field: Any, key: str) -> Any:
             return None
         if key in field:
             return field[key]
-        field = _resolve(field.get("/Parent"))
+        field = resolve(field.get("/Parent"))
     return None
 
 
 def _appearance(annotation: Any, canvas: Callable[[], Page]) -> str:
-    form = _resolve(_resolve(annotation.get("/AP"))["/N"])
+    form = resolve(resolve(annotation.get("/AP"))["/N"])
     page = canvas()
-    page.show(form.get_data(), _resolve(form.get("/Resources")) or {})
+    page.show(form.get_data(), resolve(form.get("/Resources")) or {})
     lines = pdf_layout.lines_of(page.spans)
     return "\n".join(paragraph.text for paragraph in pdf_layout.paragraphs_of(lines))
-
-
-def _resolve(value: Any) -> Any:
-    return value.get_object() if hasattr(value, "get_object") else value

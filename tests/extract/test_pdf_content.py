@@ -8,8 +8,11 @@ from collections import Counter
 import pytest
 
 from helpers.extract import pdf_cid, pdf_layout
-from helpers.extract.pdf_content import Page, text_of
-from helpers.extract.pdf_font import UNKNOWN, CharacterMap, Font, GlyphTables, letter_of_name
+from helpers.extract.pdf_cmap import UNKNOWN, CharacterMap
+from helpers.extract.pdf_content import Page
+from helpers.extract.pdf_font import Font, GlyphTables
+from helpers.extract.pdf_tokens import text_of
+from helpers.extract.pdf_truetype import letter_of_name
 
 LATIN = GlyphTables(
     {"/A": "A", "/f": "f", "/i": "i", "/space": " "},
