@@ -169,6 +169,7 @@ def _list(handle: Any, harmless: set[str]) -> _Listing:
     """
     listing = _Listing()
     append, heads, first = listing.files.append, refuse.HEADS_TO_ASK, refuse.FIRST_TO_ASK
+    most, odd_attributes = INTEGER, _attributes if HAS_ATTRIBUTES else None
     with os.scandir(handle if isinstance(handle, int) else handle.path) as items:
         for item in items:
             name = item.name
@@ -184,17 +185,17 @@ def _list(handle: Any, harmless: set[str]) -> _Listing:
             except OSError as error:
                 _list_broken(listing, name, error)
                 continue
-            if HAS_ATTRIBUTES and (verdict := _attributes(status)) is not None:
+            if odd_attributes is not None and (verdict := odd_attributes(status)) is not None:
                 listing.odd.append((name, verdict))
                 continue
             mtime = status.st_mtime_ns
             append(
                 (
-                    name.encode(ENCODING, ENCODING_ERRORS),
+                    name.encode() if name.isascii() else name.encode(ENCODING, ENCODING_ERRORS),
                     status.st_size,
-                    mtime if mtime < INTEGER else INTEGER,
+                    mtime if mtime < most else most,
                     status.st_ctime_ns,
-                    status.st_ino & INTEGER,
+                    status.st_ino & most,
                 )
             )
     listing.files.sort(key=itemgetter(0))
