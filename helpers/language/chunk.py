@@ -350,21 +350,21 @@ class _LineCount:
 
 
 def _span(first: dict[str, Any] | Place | None, last: Place | None) -> dict[str, Any]:
-    """The location of a chunk: that of its first block, with the end of its last one; the
-    label names both ends.
+    """The location of a chunk: that of its first block below the headings, with the end of its
+    last one; the label names both ends.
     """
     if first is None:
         return {}
     where = dict(first) if isinstance(first, dict) else first.as_dict()
-    if first is last or last is None or where["kind"] != last.kind:
-        return where
-    end = last.end or last.number
-    key = {"sheet": "row", "section": "line"}.get(where["kind"], where["kind"])
-    if end is not None and end > (where.get(key) or end):
-        where["end"] = end
-        where["label"] = _COUNTED.sub(rf"\1s \2–{end}", where["label"])
-    if where["kind"] == "section" and where["label"] != last.label:
-        where["label"] = _sections(where["label"], last.label)
+    if last is not None and where["kind"] == last.kind:
+        end = last.end or last.number
+        key = {"sheet": "row", "section": "line"}.get(where["kind"], where["kind"])
+        if first is not last and end is not None and end > (where.get(key) or end):
+            where["end"] = end
+        if where["kind"] == "section" and where["label"] != last.label:
+            where["label"] = _sections(where["label"], last.label)
+    if "end" in where:
+        where["label"] = _COUNTED.sub(rf"\1s \2–{where['end']}", where["label"])
     return where
 
 

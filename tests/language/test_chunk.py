@@ -288,3 +288,26 @@ def test_memory_is_bounded_by_streaming() -> None:
 )
 def test_cluster_boundaries(text: str, position: int, whole: bool) -> None:
     assert sentences.starts_cluster(text, position) is whole
+
+
+def test_a_chunk_is_located_below_the_headings_it_begins_with() -> None:
+    outer, inner = Location("section", "Leave", name="Leave"), Location("section", "Leave > Paid")
+    found = chunks(
+        Block("Leave", "heading", 1, outer),
+        Block("Paid", "heading", 2, inner),
+        Block("Fifteen days.", location=inner),
+    )
+    assert [chunk.location["label"] for chunk in found] == ["Leave > Paid"]
+
+
+def test_a_label_names_both_ends_of_what_it_spans() -> None:
+    first, second = Location("section", "Work > Trial"), Location("section", "Work > Tools")
+    (sections,) = chunks(Block("a", location=first), Block("b", location=second))
+    assert sections.location["label"] == "Work > Trial – Tools"
+    rows = [Location("sheet", f"Stock row {n}", n, "Stock") for n in (1, 2, 3)]
+    (sheet,) = chunks(*[Block(f"r{n.number}", "table_row", location=n) for n in rows])
+    assert sheet.location == {
+        "kind": "sheet", "label": "Stock rows 1–3", "sheet": "Stock", "row": 1, "end": 3
+    }  # fmt: skip
+    (lines,) = chunks(Block("x\ny", "line", location=Location("line", "line 4", 4, None, 5)))
+    assert lines.location["label"] == "lines 4–5"
