@@ -246,6 +246,7 @@ class Line:
         self._channel = channel
         self._cpu_s = cpu_s
         self._sent = 0.0
+        self._grant_at = 0.0
 
     def send(self, payload: dict[str, Any] | None = None) -> None:
         """Send a frame (a heartbeat without payload); waits while the parent does not listen."""
@@ -259,7 +260,11 @@ class Line:
             self.send()
 
     def allow_cpu(self) -> None:
-        confine.allow_cpu(self._cpu_s)
+        """Grant another `cpu_s` of processor time, at most once per second of it."""
+        used = time.process_time()
+        if used >= self._grant_at:
+            self._grant_at = used + 1.0
+            confine.allow_cpu(self._cpu_s)
 
 
 class Inbox:

@@ -46,6 +46,12 @@ _REFUSED = frozenset(
 )
 _LISTINGS = frozenset({"os.listdir", "os.scandir", "os.walk", "os.fwalk"})
 _DEVICES = frozenset({"/dev/null", "/dev/urandom"})
+_TIME_ZONES = (
+    "/usr/share/zoneinfo",
+    "/usr/lib/zoneinfo",
+    "/usr/share/lib/zoneinfo",
+    "/etc/zoneinfo",
+)
 
 
 def end_with_parent(parent: int) -> None:
@@ -94,7 +100,9 @@ def refuse_in_python(readable: list[str]) -> None:
 
     It cannot be undone. What is refused raises PermissionError in the code that tried.
     """
-    roots = tuple(os.path.join(os.path.abspath(path), "") for path in readable if path)
+    roots = tuple(
+        os.path.join(os.path.abspath(path), "") for path in (*readable, *_TIME_ZONES) if path
+    )
 
     def inside(path: Any) -> bool:
         if isinstance(path, int):

@@ -34,6 +34,7 @@ LABELS = 200  # tags, aliases or extra facts of one document
 DEPTH = 12  # entries of one chunk's heading path or location
 _WHOLE = 2**53  # numbers of a location stay below this
 _KEYS = frozenset({"begin", "chunks", "notices", "end"})
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False).encode
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 _LONE = re.compile("[\ud800-\udfff]")
 
@@ -101,7 +102,7 @@ def pack(number: int, payload: dict[str, Any] | None = None) -> bytes:
     """The bytes of one frame; without payload, a heartbeat."""
     if payload is None:
         return HEADER.pack(0, number)
-    text = json.dumps(payload, ensure_ascii=False, separators=(",", ":"), check_circular=False)
+    text = _encode(payload)
     try:
         body = text.encode()
     except UnicodeEncodeError:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ctypes
 import gc
+import importlib
 import os
 import signal
 import socket
@@ -212,6 +213,15 @@ def read_print(file: BinaryIO, context: Context) -> Iterator[Item]:
     print("noise " * 1_000)
     print("noise " * 1_000, file=sys.stderr, flush=True)
     yield line("after the noise")
+
+
+def read_imports(file: BinaryIO, context: Context) -> Iterator[Item]:
+    for name in ("pypdf", "pythainlp.tokenize.newmm", "cryptography.hazmat.primitives.ciphers"):
+        try:
+            importlib.import_module(name)
+            yield line(f"{name}: imported")
+        except Exception as error:
+            yield line(f"{name}: {type(error).__name__}")
 
 
 # --- lies ----------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import importlib.util
 import os
 import signal
 import subprocess
@@ -392,6 +393,16 @@ def test_the_kernel_refuses_what_python_does_not_see(pools, folder) -> None:
     told = dict(each.split(": ", 1) for each in lines)
     assert told.pop("thread") == "ran"
     assert set(told.values()) == {"-1"}
+
+
+def test_packages_that_readers_need_can_be_imported_inside(pools, folder) -> None:
+    """Each works as far as it is installed; none is stopped by what is refused."""
+    lines = text_of(one(pools(ReaderLimits()), folder, "imports.evil")).split("\n")
+    told = dict(each.split(": ") for each in lines)
+    for name, outcome in told.items():
+        installed = importlib.util.find_spec(name.split(".")[0]) is not None
+        assert outcome == ("imported" if installed else "ModuleNotFoundError"), name
+    assert len(told) == 3
 
 
 def test_the_process_sees_no_keys_and_leads_its_own_group(pools, folder, monkeypatch) -> None:
