@@ -86,19 +86,35 @@ class Scanner:
         self, part: str, starts: Mapping[str, OnStart], ends: Mapping[str, OnEnd] | None = None
     ) -> None:
         self._part = part
-        self._names: dict[str, str] = {}
+        # Seeded, so that names compare by identity with those the actions go by.
+        self._names = {name: name for name in (*starts, *(ends or ()))}
         self._parser = parser = expat.ParserCreate(None, " ", self._names)
         parser.buffer_text = True
         parser.buffer_size = TEXT_BUFFER_BYTES
         parser.StartDoctypeDeclHandler = self._refuse_doctype
         parser.XmlDeclHandler = self._check_encoding
-        self._start, self._end = _tracking(part, starts, ends or {})
-        parser.StartElementHandler = self._start
-        parser.EndElementHandler = self._end
+        self._usual = _tracking(part, starts, ends or {})
+        self.take_over()
 
     def collect(self, sink: Callable[[str], object] | None) -> None:
         """Character data goes to `sink` from here on; None lets it pass."""
         self._parser.CharacterDataHandler = sink
+
+    def take_over(
+        self,
+        start: Callable[[str, Attributes], None] | None = None,
+        end: Callable[[str], None] | None = None,
+    ) -> tuple[Callable[[str, Attributes], None], Callable[[str], None]]:
+        """Put a reader's own two handlers in front, for elements that come by the million.
+
+        Gives the usual handlers, to which the new ones pass every other element on; without
+        arguments the usual ones are in charge again. Elements not passed on have no depth.
+        """
+        usual_start, usual_end = self._usual
+        self._start, self._end = start or usual_start, end or usual_end
+        self._parser.StartElementHandler = self._start
+        self._parser.EndElementHandler = self._end
+        return self._usual
 
     def skip(self) -> None:
         """Pass over everything inside the element whose start action is running."""

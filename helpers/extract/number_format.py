@@ -20,6 +20,7 @@ BUDDHIST_YEARS = 543
 
 Render = Callable[[str], str]
 
+_SHORT = re.compile(r"-?(?:0|[1-9][0-9]{0,14})(?:\.[0-9]*[1-9])?")
 _EPOCH_1900 = datetime(1899, 12, 30)
 _EPOCH_1904 = datetime(1904, 1, 1)
 _DAYS = 2_958_466  # serial number after 9999-12-31
@@ -69,7 +70,9 @@ def renderer(code: str, epoch_1904: bool = False) -> Render:
 
 def plain(raw: str) -> str:
     """A number without a format: whole numbers as they are, others with 15 digits at most."""
-    if len(raw) <= 15 and raw.isdigit() and (raw[0] != "0" or len(raw) == 1):
+    if raw.isdigit() and len(raw) < 16 and (raw[0] != "0" or raw == "0"):
+        return raw
+    if len(raw) <= 16 and _SHORT.fullmatch(raw):
         return raw
     try:
         value = float(raw)

@@ -74,19 +74,23 @@ _PASSED_OVER = (
 
 def tidy(text: str) -> str:
     """Fold white space as OpenDocument does, then put its own marks in place."""
+    if text.isprintable() and "  " not in text:
+        return text.strip()
     return _FOLDED.sub(" ", text).translate(_MARKS).strip()
 
 
 class TextFrames:
     """Paragraphs inside paragraphs (a note, a text box): each collects its own text.
 
-    `emit` gets a paragraph's text and the number that `begin` was given.
+    `stack` holds the open ones, None for a pause; `emit` gets a paragraph's text and the
+    number that `begin` was given.
     """
 
     def __init__(self, emit: Callable[[str, int], None]) -> None:
         self._emit = emit
-        self._stack: list[tuple[list[str] | None, int]] = []
+        self.stack: list[tuple[list[str] | None, int]] = []
         self._open = 0
+        self._base: list[str] | None = None
         self._collect: Callable[[Callable[[str], object] | None], None] = lambda sink: None
 
     def attach(self, scanner: Scanner) -> None:
@@ -103,6 +107,12 @@ class TextFrames:
             "text:line-break": lambda _: self._write(_BREAK),
         }
 
+    def loose(self) -> list[str]:
+        """Text of no paragraph goes to this list from here on, which the caller empties."""
+        self._base = []
+        self._direct()
+        return self._base
+
     @property
     def inside(self) -> bool:
         """Whether a paragraph is open."""
@@ -111,40 +121,41 @@ class TextFrames:
     def begin(self, level: int = 0) -> None:
         """A paragraph begins."""
         parts: list[str] = []
-        self._stack.append((parts, level))
+        self.stack.append((parts, level))
         self._open += 1
         self._collect(parts.append)
 
     def end(self) -> None:
         """The paragraph that began last ends; without one nothing happens."""
-        if self._stack and self._stack[-1][0] is not None:
-            parts, level = self._stack.pop()
+        if self.stack and self.stack[-1][0] is not None:
+            parts, level = self.stack.pop()
             self._open -= 1
             self._hand_on("".join(parts or ()), level)
             self._direct()
 
     def pause(self) -> None:
         """Until `resume`, text outside further paragraphs belongs to none."""
-        self._stack.append((None, 0))
+        self.stack.append((None, 0))
         self._collect(None)
 
     def resume(self) -> None:
-        if self._stack and self._stack[-1][0] is None:
-            self._stack.pop()
+        if self.stack and self.stack[-1][0] is None:
+            self.stack.pop()
             self._direct()
 
     def relieve(self) -> None:
         """Cut a paragraph without end, so that memory stays flat."""
-        for parts, _ in self._stack:
+        for parts in (self._base, *(parts for parts, _ in self.stack)):
             if parts is not None and sum(map(len, parts)) > OFFICE_BLOCK_CHARS:
                 self._hand_on(severed(parts), 0)
 
     def _direct(self) -> None:
-        parts = self._stack[-1][0] if self._stack else None
+        parts = self.stack[-1][0] if self.stack else self._base
         self._collect(None if parts is None else parts.append)
 
     def _write(self, text: str) -> None:
-        if self._stack and (parts := self._stack[-1][0]) is not None:
+        parts = self.stack[-1][0] if self.stack else self._base
+        if parts is not None:
             parts.append(text)
 
     def _hand_on(self, raw: str, level: int) -> None:
@@ -168,11 +179,13 @@ class _Cell:
 
     def text(self) -> str:
         """What the cell shows, in one line; its value where nothing is shown."""
-        if self.texts:
+        if len(self.texts) == 1:
+            shown = self.texts[0][0]
+        elif self.texts:
             shown = " ".join(text for text, _ in self.texts)
         else:
             shown = next((self.attributes[key] for key in _VALUES if key in self.attributes), "")
-        return " ".join(shown.split()) if "\n" in shown or "\t" in shown else shown
+        return shown if shown.isprintable() else " ".join(shown.split())
 
 
 @dataclass(slots=True)
@@ -377,16 +390,46 @@ class BodyScanner:
     # --- tables and sheets --------------------------------------------------------------------
 
     def _spreadsheet(self, attributes: Attributes) -> None:
+        """Cells come by the million, so they and their text have handlers of their own."""
         self._sheets = True
+        collected = self._frames.loose()
+        usual_start, usual_end = self.scanner.take_over()
+        cell, paragraph = _one("table:table-cell"), _one("text:p")
+        stack, grids, asides, clear = self._frames.stack, self._grids, self._asides, collected.clear
+
+        def start(name: str, attributes: Attributes) -> None:
+            if name == paragraph and not stack:
+                clear()
+            elif name == cell and grids:
+                grids[-1].cells.append(_Cell(attributes))
+            else:
+                usual_start(name, attributes)
+
+        def end(name: str) -> None:
+            if name == paragraph and not stack:
+                text = tidy(collected[0] if len(collected) == 1 else "".join(collected))
+                clear()
+                if not text:
+                    return
+                if not asides and grids and grids[-1].cells:
+                    grids[-1].cells[-1].texts.append((text, 0))
+                else:
+                    self._text(text, 0)
+            elif name != cell or not grids:
+                usual_end(name)
+
+        self.scanner.take_over(start, end)
 
     def _table(self, attributes: Attributes) -> None:
-        self._grids.append(_Grid(attributes.get(_NAME) if self._sheets else None))
-        self._frames.pause()
+        if self._sheets and not self._grids:
+            self._grids.append(_Grid(attributes.get(_NAME, "")))
+        else:
+            self._grids.append(_Grid(None))
+            self._frames.pause()
 
     def _table_end(self) -> None:
-        if self._grids:
-            self._grids.pop()
-        self._frames.resume()
+        if self._grids and self._grids.pop().name is None:
+            self._frames.resume()
 
     def _header_rows(self, inside: bool) -> None:
         if self._grids:
@@ -434,7 +477,10 @@ class BodyScanner:
 
     def _times(self, cell: _Cell, rows: int) -> int:
         """How often a cell is written out in its row, whatever its repeat count says."""
-        columns = max(1, whole(cell.attributes.get(_COLUMNS), 1))
+        declared = cell.attributes.get(_COLUMNS)
+        if declared is None and rows == 1:
+            return 1
+        columns = max(1, whole(declared, 1))
         if columns * rows > 1:
             self._repeated += columns * rows
             if self._repeated > SHEET_REPEATED_CELLS:

@@ -9,6 +9,7 @@ Does not: calculate, run macros, or read the pictures and files inside.
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterator
 from typing import BinaryIO
@@ -17,7 +18,7 @@ from helpers.errors import Unread, limit_reached
 from helpers.extract.archive import SMALLER, Archive
 from helpers.extract.blocks import CELL_SEPARATOR, Block, Context, Item, Location, Notice
 from helpers.extract.drawing import shape_texts
-from helpers.extract.markup import Attributes, OnEnd, OnStart, Scanner, severed, table, whole
+from helpers.extract.markup import Attributes, Scanner, severed, table, whole
 from helpers.extract.number_format import Render, plain
 from helpers.extract.opc import NAMESPACES, Package
 from helpers.extract.outline import only_page_number
@@ -33,8 +34,9 @@ from helpers.limits import OFFICE_BLOCK_CHARS, OFFICE_TEXT_CHARS
 
 _HELD_CHARS = 4 * OFFICE_BLOCK_CHARS  # code points of one row held before it is cut
 _TITLE_ROWS = 3  # non-empty rows among which the column names may stand
-_SHOWN = 20_000  # numbers whose shown form is remembered per style
+_SHOWN = 20_000  # shared strings and cell styles remembered per sheet
 
+_MARGINS = "s:oddHeader s:evenHeader s:firstHeader s:oddFooter s:evenFooter s:firstFooter"
 _MARGIN_CODE = re.compile(r'&(?:"[^"]*"|K(?:[0-9A-Fa-f]{6}|\d\d[+-]\d{3})|\d+|[A-Za-z]|&)')
 _REFERENCE_ROW = re.compile(r"\$?[A-Za-z]{1,3}\$?(\d{1,7})")
 
@@ -117,7 +119,9 @@ class _Workbook:
 
 
 class _Rows:
-    """One sheet's cells as a stream. Feed `scanner`, then take `found` after each piece."""
+    """One sheet's cells as a stream. Feed `scanner`, then `relieve` and take `found` after
+    each piece.
+    """
 
     def __init__(
         self, sheet: Sheet, strings: SharedStrings, formats: list[Render], headers: set[int]
@@ -127,45 +131,26 @@ class _Rows:
         self._strings = strings
         self._formats = formats
         self._headers = headers
-        self._shown: list[dict[str, str]] = [{} for _ in formats]
         self._row = 0
-        self._row_cells: list[str] = []
+        self._cells: list[str] = []
         self._text: list[str] = []
-        self._type: str | None = None
-        self._style: str | None = None
         self._rows = 0
         self._named = False
         self._margins: list[str] = []
-        self.scanner = Scanner(
-            sheet.part, table(self._starts(), NAMESPACES), table(self._ends(), NAMESPACES)
-        )
-        self._collect = self.scanner.collect
-        self._append = self._text.append
-
-    def _starts(self) -> dict[str, OnStart]:
-        return {
-            "s:row": self._row_start,
-            "s:c": self._cell_start,
-            "s:v s:t": self._value_start,
-            "s:rPh": lambda _: self.scanner.skip(),
-            "s:oddHeader s:evenHeader s:firstHeader": self._value_start,
-            "s:oddFooter s:evenFooter s:firstFooter": self._value_start,
-        }
-
-    def _ends(self) -> dict[str, OnEnd]:
-        return {
-            "s:row": self._row_end,
-            "s:c": self._cell_end,
-            "s:v s:t": self._value_end,
-            "s:oddHeader s:evenHeader s:firstHeader": self._margin_end,
-            "s:oddFooter s:evenFooter s:firstFooter": self._margin_end,
-        }
+        starts = table({_MARGINS: self._margin_start}, NAMESPACES)
+        ends = table({"s:sheetData": self._leave, _MARGINS: self._margin_end}, NAMESPACES)
+        for uri in NAMESPACES["s"]:
+            starts[f"{uri} sheetData"] = functools.partial(self._enter, uri)
+            starts[f"{uri} rPh"] = lambda _: self.scanner.skip()
+        self.scanner = Scanner(sheet.part, starts, ends)
 
     def relieve(self) -> None:
-        """Cut a row without end, so that memory stays flat."""
+        """Cut a cell or a row without end, so that memory stays flat."""
         if sum(map(len, self._text)) > _HELD_CHARS:
-            self._row_cells.append(severed(self._text).strip())
-        if sum(map(len, self._row_cells)) + len(self._row_cells) > _HELD_CHARS:
+            text = severed(self._text).strip()
+            if text:
+                self._cells.append(text)
+        if sum(map(len, self._cells)) + len(self._cells) > _HELD_CHARS:
             self._row_end()
 
     def margins(self) -> Iterator[Block]:
@@ -174,59 +159,89 @@ class _Rows:
         for text in dict.fromkeys(self._margins):
             yield Block(text, location=place)
 
-    def _row_start(self, attributes: Attributes) -> None:
-        number = attributes.get("r")
-        self._row = self._row + 1 if number is None else whole(number, self._row + 1)
+    # --- cells ----------------------------------------------------------------------------
 
-    def _cell_start(self, attributes: Attributes) -> None:
-        self._type = attributes.get("t")
-        self._style = attributes.get("s")
+    def _enter(self, uri: str, attributes: Attributes) -> None:
+        """The cells begin: they come by the million, so they have handlers of their own."""
+        self.scanner.collect(self._text.append)
+        usual_start, usual_end = self.scanner.take_over()
+        value, text, cell, row = (f"{uri} {word}" for word in ("v", "t", "c", "row"))
+        collected, cells = self._text, self._cells
+        clear, add = collected.clear, cells.append
+        shared: dict[str, str] = {}
+        renders: dict[str | None, Render] = {}
+        runs: list[str] = []
+        kind: str | None = None
+        style: str | None = None
 
-    def _value_start(self, attributes: Attributes) -> None:
-        self._collect(self._append)
+        def start(name: str, attributes: Attributes) -> None:
+            nonlocal kind, style
+            if name == value:
+                clear()
+            elif name == cell:
+                kind = attributes.get("t")
+                style = attributes.get("s")
+            elif name == row:
+                number = attributes.get("r")
+                self._row = self._row + 1 if number is None else whole(number, self._row + 1)
+            elif name == text:
+                clear()
+            else:
+                usual_start(name, attributes)
 
-    def _value_end(self) -> None:
-        self._collect(None)
+        def end(name: str) -> None:
+            if name == value:
+                raw = collected[0] if len(collected) == 1 else "".join(collected)
+                clear()
+                if kind == "s":
+                    shown = shared.get(raw)
+                    if shown is None:
+                        shown = _in_one_line(self._strings[whole(raw, -1)])
+                        if len(shared) < _SHOWN:
+                            shared[raw] = shown
+                elif kind is None or kind == "n":
+                    render = renders.get(style)
+                    if render is None:
+                        render = self._render(style)
+                        if len(renders) < _SHOWN:
+                            renders[style] = render
+                    shown = render(raw)
+                else:
+                    shown = _typed(raw, kind)
+                if shown:
+                    add(shown)
+            elif name == text:
+                runs.append("".join(collected))
+                clear()
+            elif name == cell:
+                if runs:
+                    shown = _in_one_line(unescape("".join(runs)))
+                    runs.clear()
+                    if shown:
+                        add(shown)
+            elif name == row:
+                if cells:
+                    self._row_end()
+            else:
+                usual_end(name)
 
-    def _cell_end(self) -> None:
-        if not self._text:
-            return
-        raw = "".join(self._text)
+        self.scanner.take_over(start, end)
+
+    def _leave(self) -> None:
+        self.scanner.take_over()
+        self.scanner.collect(None)
         self._text.clear()
-        kind = self._type
-        if kind == "s":
-            text = self._strings[whole(raw, -1)]
-        elif kind is None or kind == "n":
-            text = self._number(raw)
-        elif kind == "b":
-            text = {"1": "TRUE", "0": "FALSE"}.get(raw.strip(), raw)
-        else:
-            text = unescape(raw)
-        text = text.strip()
-        if "\n" in text:
-            text = " ".join(text.split())
-        if text:
-            self._row_cells.append(text)
 
-    def _number(self, raw: str) -> str:
-        style = whole(self._style, -1)
-        if not 0 <= style < len(self._formats):
-            return plain(raw)
-        shown = self._shown[style]
-        text = shown.get(raw)
-        if text is None:
-            text = self._formats[style](raw)
-            if len(shown) < _SHOWN:
-                shown[raw] = text
-        return text
+    def _render(self, style: str | None) -> Render:
+        index = whole(style, -1)
+        return self._formats[index] if 0 <= index < len(self._formats) else plain
 
     def _row_end(self) -> None:
-        cells = self._row_cells
-        if not cells:
-            return
-        place = Location("sheet", f"{self._name} row {self._row}", self._row, self._name)
-        header = self._is_header(len(cells))
-        kind = "table_header" if header else "table_row"
+        cells = self._cells
+        number, name = self._row, self._name
+        settled = self._rows > _TITLE_ROWS and number not in self._headers
+        kind = "table_row" if settled or not self._is_header(len(cells)) else "table_header"
+        place = Location("sheet", f"{name} row {number}", number, name)
         self.found.append(Block(CELL_SEPARATOR.join(cells), kind, 0, place))
         cells.clear()
 
@@ -241,13 +256,30 @@ class _Rows:
         self._named = True
         return True
 
+    # --- print headers ----------------------------------------------------------------------
+
+    def _margin_start(self, attributes: Attributes) -> None:
+        self.scanner.collect(self._text.append)
+
     def _margin_end(self) -> None:
-        self._collect(None)
+        self.scanner.collect(None)
         coded = unescape("".join(self._text))
         self._text.clear()
         text = " ".join(_MARGIN_CODE.sub(_margin_letter, coded).split())
         if not only_page_number(text):
             self._margins.append(text)
+
+
+def _in_one_line(text: str) -> str:
+    """A cell's text inside a row; `isprintable` is false for every kind of line break."""
+    return text.strip() if text.isprintable() else " ".join(text.split())
+
+
+def _typed(raw: str, kind: str) -> str:
+    """A cell that is neither number nor shared string: boolean, error, formula's text, date."""
+    if kind == "b":
+        return {"1": "TRUE", "0": "FALSE"}.get(raw.strip(), raw.strip())
+    return _in_one_line(unescape(raw))
 
 
 def _margin_letter(match: re.Match[str]) -> str:

@@ -6,6 +6,7 @@ Does not: read cells.
 
 from __future__ import annotations
 
+import functools
 import re
 from array import array
 from collections.abc import Callable, Iterable
@@ -19,6 +20,7 @@ from helpers.extract.opc import NAMESPACES, Relationship
 from helpers.limits import OFFICE_RELATED_PARTS, SHEET_STRING_BYTES, SHEET_STRINGS
 
 _STYLES = 100_000  # cell styles of one workbook that are looked at; Excel allows 65,490
+_REMEMBERED = 2_000  # shown numbers remembered per number format
 _RELATION = names("r:id", NAMESPACES)
 _ESCAPED = re.compile(r"_x([0-9A-Fa-f]{4})_")
 
@@ -116,8 +118,13 @@ def read_formats(part: str, pieces: Iterable[bytes], epoch_1904: bool) -> list[R
     known: dict[int, Render] = {}
     for number in set(cells):
         code = codes.get(number, BUILT_IN.get(number, "General"))
-        known[number] = plain if code == "General" else renderer(code, epoch_1904)
+        known[number] = plain if code == "General" else remembered(renderer(code, epoch_1904))
     return [known[number] for number in cells]
+
+
+def remembered(render: Render) -> Render:
+    """The same function, which knows the values of late: columns repeat themselves."""
+    return functools.lru_cache(_REMEMBERED)(render)
 
 
 def read_book(
