@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+
+from tests.source.tree import tree_digest
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 SHARED = Path(os.environ.get("RAGDOC_SHARED_DATA") or REPOSITORY.parent / "shared" / "data")
@@ -35,6 +37,14 @@ def shared() -> Path:
     if not SHARED.is_dir():
         pytest.skip(f"no reference data at {SHARED} (set RAGDOC_SHARED_DATA)")
     return SHARED
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _sources_stay_as_they_are() -> Iterator[None]:
+    """LIMITS 22: whatever the suite does, the digest of the documents it reads is unchanged."""
+    before = tree_digest(SHARED)
+    yield
+    assert tree_digest(SHARED) == before, f"the suite changed {SHARED}"
 
 
 @pytest.fixture(scope="session")
