@@ -348,7 +348,7 @@ class _Session:
             try:
                 parsed = types.jsonrpc_message_adapter.validate_python(message, by_name=False)
             except ValidationError:  # a client's malformed answer: nobody waits for a reply
-                log.get_logger().warning("dropped a malformed response from the client")
+                log.get_logger().warning("dropped a malformed answer from the client")
                 return
             self._note(message)
             await to_server.send(SessionMessage(parsed))
@@ -361,7 +361,8 @@ class _Session:
         """Keep the ids that await an answer; a subscription never gets one."""
         method = message.get("method")
         if method == "notifications/cancelled":
-            self._open.discard(message.get("params", {}).get("requestId"))
+            cancelled = (message.get("params") or {}).get("requestId")
+            self._open = {identity for identity in self._open if identity != cancelled}
         elif "id" in message and method not in (None, "subscriptions/listen"):
             self._open.add(message["id"])
 
@@ -377,13 +378,25 @@ class _Session:
 
         async with from_server:
             async for item in from_server:
-                data = item.message.model_dump_json(by_alias=True, exclude_unset=True)
                 try:
-                    await to_thread.run_sync(self._wire.write, data.encode() + b"\n")
+                    await to_thread.run_sync(self._wire.write, _encoded(item.message) + b"\n")
                 except OSError:  # the client closed its end: nobody is left to answer
                     sys.stderr.flush()
                     os._exit(0)
                 self._open.discard(getattr(item.message, "id", None))
+
+
+def _encoded(message: Any) -> bytes:
+    """A message as JSON. One that repeats half a surrogate pair, as an error does that names an
+    unknown method, has no UTF-8: it goes out with escapes."""
+    try:
+        text: str = message.model_dump_json(by_alias=True, exclude_unset=True)
+        return text.encode()
+    except ValueError:
+        import json
+
+        value = message.model_dump(by_alias=True, exclude_unset=True)
+        return json.dumps(value).encode()
 
 
 # --- HTTP --------------------------------------------------------------------------------------

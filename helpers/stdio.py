@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -28,6 +29,7 @@ NESTING = 100  # levels of arrays and objects in one message
 PARSE_ERROR = -32700
 INVALID_REQUEST = -32600
 INVALID_PARAMS = -32602
+SURROGATE = re.compile("[\ud800-\udfff]")
 BOM = b"\xef\xbb\xbf"
 
 
@@ -124,8 +126,12 @@ def parse(line: bytes) -> dict[str, Any] | Fault:
 
 
 def _envelope_fault(message: dict[str, Any], line: bytes) -> Fault | None:
+    if "method" not in message and ("result" in message or "error" in message):
+        return None  # an answer is never answered, or two peers could do so for ever
     identity = message.get("id")
     valid_id = isinstance(identity, (int, str)) and not isinstance(identity, bool)
+    if isinstance(identity, str) and SURROGATE.search(identity):
+        valid_id = False  # it could not be sent back
     known_id = identity if valid_id else None
     if message.get("jsonrpc") != "2.0":
         return Fault(INVALID_REQUEST, 'jsonrpc must be "2.0".', known_id)
@@ -133,14 +139,9 @@ def _envelope_fault(message: dict[str, Any], line: bytes) -> Fault | None:
         return Fault(INVALID_REQUEST, "id must be a string or a whole number.")
     if line.count(b"{") + line.count(b"[") > NESTING and _depth_over(message, NESTING):
         return Fault(INVALID_REQUEST, f"Nested deeper than {NESTING} levels.", known_id)
-    if "method" not in message:
-        if valid_id and ("result" in message or "error" in message):
-            return None
-        return Fault(INVALID_REQUEST, "A request needs a method.", known_id)
-    if not isinstance(message["method"], str):
+    if not isinstance(message.get("method"), str):
         return Fault(INVALID_REQUEST, "method must be a string.", known_id)
-    if not isinstance(message.get("params", {}), dict):
-        # A notification is never answered, so its fault has no reader but the log.
+    if message.get("params") is not None and not isinstance(message["params"], dict):
         return Fault(INVALID_PARAMS, "params must be an object.", known_id)
     return None
 

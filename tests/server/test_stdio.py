@@ -53,6 +53,7 @@ def test_requests_notifications_and_responses_are_messages() -> None:
         b'{"jsonrpc":"2.0","method":"notifications/initialized","params":{}}',
         b'{"jsonrpc":"2.0","id":1,"result":{}}',
         b'{"jsonrpc":"2.0","id":"x","error":{"code":1,"message":""}}',
+        b'{"jsonrpc":"2.0","id":1,"method":"ping","params":null}',
     ):
         assert isinstance(parse(line), dict)
 
@@ -66,3 +67,11 @@ def test_a_hundred_levels_are_a_message_and_one_more_is_a_fault() -> None:
     fault = parse(nested(101))
     assert isinstance(fault, Fault)
     assert "100 levels" in fault.message
+
+
+def test_an_answer_is_never_answered_however_malformed() -> None:
+    for line in (
+        b'{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error"}}',
+        b'{"jsonrpc":"1.0","id":[],"result":5}',
+    ):
+        assert isinstance(parse(line), dict)

@@ -95,6 +95,12 @@ FAULTS: list[tuple[bytes, set[int]]] = [
     (b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"nope"}}', {-32602}),
     (b'{"jsonrpc":"2.0","id":1,"method":"prompts/get","params":{"name":"nope"}}', {-32602}),
     (b'{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"ragdoc://x"}}', {-32602}),
+    (b'{"jsonrpc":"2.0","id":"\\ud800","method":"ping"}', {-32600}),
+    (b'{"jsonrpc":"2.0","id":1,"method":"\\udfff"}', {-32601}),
+    (b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"\\udfff"}}', {-32602}),
+    (b'{"jsonrpc":"2.0","id":1,"method":"prompts/get","params":{"name":"\\udfff"}}', {-32602}),
+    (b'{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"\\udfff"}}', {-32602}),
+    (b'{"jsonrpc":"2.0","id":1,"method":"ping","params":[]}', {-32602}),
 ]
 KNOWN_CODES = {-32700, -32600, -32601, -32602}
 
