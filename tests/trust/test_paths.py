@@ -23,7 +23,7 @@ from helpers.source import names, root
 from helpers.source.root import Root
 from helpers.source.walk import walk
 from tests.source.tree import tree_digest, without_override, write
-from tests.sync.stage import Stage
+from tests.sync.stage import ROOT, Stage
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="links, pipes and modes are POSIX")
 
@@ -350,6 +350,24 @@ def test_23_vanished_root_prunes_nothing_and_says_why(
         stage.docs.rmdir()
     stage.docs.with_name("away").rename(stage.docs)
     assert stage.sync()["unchanged"] == 2
+
+
+def test_23_folder_moved_away_and_back_around_a_kill_is_indexed_again(stage: Stage) -> None:
+    def sync(change: str) -> int:
+        """A sync that trusts young time stamps, with one more `change` to its module."""
+        lines = f"import os, rag_sync\nrag_sync.delta.UNSETTLED_NS = 0\n{change}\nrag_sync.main()"
+        words = [sys.executable, "-c", lines, *stage.command("rag_sync.py", "--quiet")[2:]]
+        return subprocess.run(words, cwd=ROOT, check=False, timeout=60).returncode
+
+    stage.write("a.md", "one")
+    stage.write("sub/b.md", "two")
+    assert sync("") == sync("") == 0
+    (stage.docs / "sub").rename(stage.folder / "away")
+    assert sync("rag_sync._Sync._settle = lambda *_: os._exit(9)") == 9
+    assert indexed(stage) == {"a.md"}
+    (stage.folder / "away").rename(stage.docs / "sub")
+    assert sync("") == 0
+    assert indexed(stage) == {"a.md", "sub/b.md"}
 
 
 def test_23_locked_folder_keeps_its_rows_and_is_named_in_the_report(stage: Stage) -> None:
