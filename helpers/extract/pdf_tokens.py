@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-_OPERATOR_INSIDE = re.compile(rb"\)\s?(?:\]\s?TJ|Tj)\s")
+_OPERATOR_AFTER = re.compile(rb"\s?(?:\]\s?TJ|Tj)\s")
 _DELIMITER = re.compile(rb"[()\\]")
 _ESCAPE = re.compile(rb"\\(?:([0-7]{1,3})|(\r\n|[\s\S]))")
 _ESCAPES = {b"n": b"\n", b"r": b"\r", b"t": b"\t", b"b": b"\b", b"f": b"\f"}
@@ -47,22 +47,23 @@ def bracket(sign: bytes, operands: list[Any], opened: list[int]) -> None:
 
 def long_string(data: bytes, position: int) -> tuple[bytes, int]:
     """A string with escapes or nested parentheses that began before `position`."""
-    depth, at, end = 1, position, len(data)
-    while depth:
-        match = _DELIMITER.search(data, at)
-        if match is None:
-            at = end + 1
-            break
+    depth, at = 1, position
+    stop = len(data)
+    while match := _DELIMITER.search(data, at):
         at = match.end()
-        sign = match[0]
-        if sign == b"\\":
+        if match[0] == b"\\":
             at += 1
+        elif match[0] == b"(":
+            depth += 1
         else:
-            depth += 1 if sign == b"(" else -1
-    leak = _OPERATOR_INSIDE.search(data, position, at)
-    if leak:  # a lost parenthesis let the string swallow instructions
-        return _ESCAPE.sub(_unescape, data[position : leak.start()]), leak.start() + 1
-    return _ESCAPE.sub(_unescape, data[position : at - 1]), at
+            depth -= 1
+            # a lost parenthesis must not let the string swallow instructions
+            if depth == 0 or _OPERATOR_AFTER.match(data, at):
+                stop = match.start()
+                break
+    else:
+        at = stop
+    return _ESCAPE.sub(_unescape, data[position:stop]), at
 
 
 def _unescape(match: re.Match[bytes]) -> bytes:
