@@ -57,6 +57,14 @@ def folder(tmp_path: Path) -> Iterator[Folder]:
     made.close()
 
 
+@pytest.fixture(scope="module")
+def pool() -> Iterator[ReaderPool]:
+    """One pool for all tests that leave its limits alone: whatever a reader did, it works on."""
+    policy = ReadPolicy(ChunkPolicy(), ReaderLimits())
+    with ReaderPool(policy, registry="hostile", paths=(str(FOLDER),)) as shared_pool:
+        yield shared_pool
+
+
 @pytest.fixture
 def pools() -> Iterator[Callable[..., ReaderPool]]:
     made: list[ReaderPool] = []
@@ -99,8 +107,8 @@ def one(pool: ReaderPool, folder: Folder, name: str, content: bytes = b"x") -> R
 # --- the honest case -----------------------------------------------------------------
 
 
-def test_a_text_file_is_read_cut_and_analysed(pools, folder) -> None:
-    reading = one(pools(), folder, "note.txt", "The budget of 2024 งบประมาณ".encode())
+def test_a_text_file_is_read_cut_and_analysed(pool, folder) -> None:
+    reading = one(pool, folder, "note.txt", "The budget of 2024 งบประมาณ".encode())
     assert (reading.error, reading.format, reading.streaming) == (None, "txt", False)
     (chunk,) = reading.chunks
     assert chunk.text == "The budget of 2024 งบประมาณ"
@@ -108,12 +116,12 @@ def test_a_text_file_is_read_cut_and_analysed(pools, folder) -> None:
     assert chunk.location["kind"] and chunk.grams == ""
 
 
-def test_reader_gets_name_size_and_a_file_at_its_start(pools, folder) -> None:
-    assert text_of(one(pools(), folder, "name.evil", b"body")) == "name.evil 4 body"
+def test_reader_gets_name_size_and_a_file_at_its_start(pool, folder) -> None:
+    assert text_of(one(pool, folder, "name.evil", b"body")) == "name.evil 4 body"
 
 
-def test_metadata_notices_and_lone_surrogates_arrive_clean(pools, folder) -> None:
-    reading = one(pools(), folder, "facts.evil")
+def test_metadata_notices_and_lone_surrogates_arrive_clean(pool, folder) -> None:
+    reading = one(pool, folder, "facts.evil")
     assert (reading.title, reading.encoding) == ("A title", "cp874")
     assert reading.metadata["tags"] == ("red", "blue")
     assert reading.metadata["aliases"] == ("also",)
@@ -122,15 +130,15 @@ def test_metadata_notices_and_lone_surrogates_arrive_clean(pools, folder) -> Non
     assert text_of(reading) == "one \ufffd two"
 
 
-def test_recognised_text_gets_grams(pools, folder) -> None:
-    (chunk,) = one(pools(), folder, "ocr.evil").chunks
+def test_recognised_text_gets_grams(pool, folder) -> None:
+    (chunk,) = one(pool, folder, "ocr.evil").chunks
     assert chunk.ocr and "rec" in chunk.grams.split()
 
 
-def test_a_file_without_text_says_so(pools, folder) -> None:
+def test_a_file_without_text_says_so(pool, folder) -> None:
     silent, scan, zero = (
-        *pools().read(folder.files("silence.evil", "scan.evil")),
-        one(pools(), folder, "zero.txt", b""),
+        *pool.read(folder.files("silence.evil", "scan.evil")),
+        one(pool, folder, "zero.txt", b""),
     )
     assert [r.error.code for r in (silent, scan, zero)] == ["empty", "no_text", "empty"]
 
@@ -222,26 +230,23 @@ def test_memory_here_does_not_grow_with_the_document(pools, folder) -> None:
     assert peak < 15 * MIB
 
 
-def test_a_long_document_that_breaks_late_raises_out_of_its_chunks(pools, folder) -> None:
-    pool = pools(ReaderLimits())
+def test_a_long_document_that_breaks_late_raises_out_of_its_chunks(pool, folder) -> None:
     readings = pool.read(folder.files("late_fault.evil", "note.txt", content=b"words"))
     streaming = next(readings)
     assert streaming.streaming and streaming.error is None
     with pytest.raises(Unread, match="its end is missing") as caught:
         list(streaming.chunks)
     assert caught.value.code == "corrupt"
-    assert text_of(next(readings)) == "words"
+    assert [text_of(reading) for reading in readings] == ["words"]
 
 
 def test_a_long_document_that_nobody_takes_is_given_up(pools, folder) -> None:
     pool = pools(ReaderLimits())
     readings = pool.read(folder.files("long.evil", "note.txt", content=b"words"))
-    first = pool_pid = None
-    first = next(readings)
-    pool_pid = pool.pids[0]
-    assert first.streaming
+    assert next(readings).streaming
+    reading = pool.pids[0]
     assert text_of(next(readings)) == "words"
-    assert not alive(pool_pid)
+    assert not alive(reading)
 
 
 def test_a_slow_consumer_is_not_blamed_on_the_reader(pools, folder, monkeypatch) -> None:
@@ -329,9 +334,9 @@ ENDS = {
 
 
 @pytest.mark.parametrize("action", ENDS)
-def test_a_misbehaving_reader_costs_its_own_file_only(pools, folder, action) -> None:
+def test_a_misbehaving_reader_costs_its_own_file_only(pools, pool, folder, action) -> None:
     code, reason = ENDS[action]
-    pool = pools(QUICK if code == "timeout" else ReaderLimits())
+    pool = pools(QUICK) if code == "timeout" else pool
     began = time.monotonic()
     bad, good = pool.read(folder.files(f"{action}.evil", "note.txt", content=b"good words"))
     assert (bad.ticket, good.ticket) == (0, 1)
@@ -342,8 +347,8 @@ def test_a_misbehaving_reader_costs_its_own_file_only(pools, folder, action) -> 
     assert time.monotonic() - began < 10
 
 
-def test_an_unexpected_fault_does_not_quote_the_document(pools, folder) -> None:
-    assert "secret" not in str(one(pools(), folder, "fault.evil").error)
+def test_an_unexpected_fault_does_not_quote_the_document(pool, folder) -> None:
+    assert "secret" not in str(one(pool, folder, "fault.evil").error)
 
 
 def test_slow_growth_is_seen_from_outside(pools, folder, monkeypatch) -> None:
@@ -362,24 +367,24 @@ def test_endless_text_ends_at_the_output_limit(pools, folder) -> None:
         assert caught.value.code == "limit_reached"
 
 
-def test_a_flood_of_heartbeats_ends(pools, folder) -> None:
-    error = one(pools(ReaderLimits()), folder, "heartbeat_flood.evil", b"1").error
+def test_a_flood_of_heartbeats_ends(pool, folder) -> None:
+    error = one(pool, folder, "heartbeat_flood.evil", b"1").error
     assert error is not None and (error.code, "nonsense" in error.reason) == ("corrupt", True)
 
 
-def test_notices_beyond_the_limit_are_counted(pools, folder) -> None:
-    reading = one(pools(), folder, "notices.evil")
+def test_notices_beyond_the_limit_are_counted(pool, folder) -> None:
+    reading = one(pool, folder, "notices.evil")
     assert len(reading.notices) == 201
     assert reading.notices[-1].message == "9,800 more notices were left out"
 
 
-def test_100_mb_of_noise_on_stdout_and_stderr_changes_nothing(pools, folder) -> None:
-    text = text_of(one(pools(ReaderLimits()), folder, "print.evil"))
+def test_100_mb_of_noise_on_stdout_and_stderr_changes_nothing(pool, folder) -> None:
+    text = text_of(one(pool, folder, "print.evil"))
     assert text.split("\n") == ["before the noise", "after the noise"]
 
 
-def test_nothing_can_be_reached_from_inside(pools, folder) -> None:
-    lines = text_of(one(pools(), folder, "reach.evil")).split("\n")
+def test_nothing_can_be_reached_from_inside(pool, folder) -> None:
+    lines = text_of(one(pool, folder, "reach.evil")).split("\n")
     told = dict(each.split(": ", 1) for each in lines)
     assert told.pop("own folder") == "done b'\"'"
     assert len(told) == 15
@@ -388,16 +393,16 @@ def test_nothing_can_be_reached_from_inside(pools, folder) -> None:
 
 
 @linux_only
-def test_the_kernel_refuses_what_python_does_not_see(pools, folder) -> None:
-    lines = text_of(one(pools(), folder, "reach_from_c.evil")).split("\n")
+def test_the_kernel_refuses_what_python_does_not_see(pool, folder) -> None:
+    lines = text_of(one(pool, folder, "reach_from_c.evil")).split("\n")
     told = dict(each.split(": ", 1) for each in lines)
     assert told.pop("thread") == "ran"
     assert set(told.values()) == {"-1"}
 
 
-def test_packages_that_readers_need_can_be_imported_inside(pools, folder) -> None:
+def test_packages_that_readers_need_can_be_imported_inside(pool, folder) -> None:
     """Each works as far as it is installed; none is stopped by what is refused."""
-    lines = text_of(one(pools(ReaderLimits()), folder, "imports.evil")).split("\n")
+    lines = text_of(one(pool, folder, "imports.evil")).split("\n")
     told = dict(each.split(": ") for each in lines)
     for name, outcome in told.items():
         installed = importlib.util.find_spec(name.split(".")[0]) is not None
