@@ -15,6 +15,7 @@ RESULT_LIMIT = 50  # results per answer
 RESULT_DEFAULT = 8  # results per answer
 ANSWER_TOKENS = 3_000  # estimated tokens over results[].text
 NEIGHBOURS = 10  # chunks before or after
+ALIAS_FILE_BYTES = 1 * MIB  # bytes of STATE/aliases.json or aliases.txt
 CHUNK_TEXT_CHARS = 1_500  # code points of one chunk's text
 CONTEXT_CHARS = 300  # code points of one chunk's title and heading path
 
@@ -67,7 +68,7 @@ PDF_STREAM_BYTES = 32 * MIB  # bytes one stream may inflate to
 PDF_RAW_STREAM_BYTES = 128 * MIB  # bytes of one stream as it lies in the file
 PDF_OUTLINE_ENTRIES = 20_000  # bookmarks of one file
 PDF_PAGE_CHARS = 1_000_000  # code points shown by one page
-PDF_PAGE_INSTRUCTIONS = 5_000_000  # drawing instructions of one page
+PDF_PAGE_INSTRUCTIONS = 3_000_000  # drawing instructions of one page
 PDF_FORM_DEPTH = 8  # forms within forms
 PDF_FORM_CALLS = 500  # forms shown by one page
 PDF_ANNOTATIONS = 2_000  # annotations of one page
@@ -111,6 +112,13 @@ JOB_START_GRACE_S = 10.0  # seconds a queued job waits for its worker's lock to 
 JOB_START_WAIT_S = 0.8  # seconds a start waits to see its worker take the lock
 LOCK_RETRY_S = 0.1  # seconds an acquirer retries, a probe may hold the lock for a moment
 START_LOCK_S = 5.0  # seconds a start waits for another process that is starting one
+
+# --- MCP -----------------------------------------------------------------------------
+MCP_LINE_BYTES = 16 * MIB  # bytes of one message over stdio
+MCP_NESTING = 100  # levels of arrays and objects in one message
+MCP_NAME_CHARS = 300  # code points of a title, label or reason on one line of the text form
+MCP_ANSWER_GRACE_S = 3.0  # seconds that open requests get after the end of input
+MCP_EXIT_GRACE_S = 3.5  # seconds from the end of input to a forced exit
 
 # --- reports -------------------------------------------------------------------------
 UNREAD_LISTED = 50  # entries of Health.unread

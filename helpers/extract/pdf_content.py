@@ -22,6 +22,7 @@ OPERANDS = 64  # operands kept for one instruction
 ARRAY_ITEMS = 50_000  # items of one array
 STATES = 256  # saved graphics states
 SPLIT_EM = 0.1  # of the font size: an adjustment above it parts two spans
+PASSED_AT_ONCE = 1_000  # instructions passed over that are counted together
 HEARTBEAT_INSTRUCTIONS = 20_000  # instructions between two signs of life
 
 _TOKEN = re.compile(
@@ -96,7 +97,7 @@ class Page:
         self._font_of = font_of
         self._heartbeat = heartbeat
         self._forms = 0
-        self._instructions = 0
+        self._instructions = self._next_beat = 0
         self._chars = 0
 
     def show(self, stream: bytes, resources: Any) -> None:
@@ -114,10 +115,11 @@ class Page:
         else:
             self.truncated = True
 
-    def beat(self) -> None:
-        """Called for each instruction."""
-        self._instructions += 1
-        if self._instructions % HEARTBEAT_INSTRUCTIONS == 0:
+    def beat(self, count: int = 1) -> None:
+        """Called for instructions carried out or passed over."""
+        self._instructions += count
+        if self._instructions >= self._next_beat:
+            self._next_beat = self._instructions + HEARTBEAT_INSTRUCTIONS
             self._heartbeat()
             if self._instructions > limits.PDF_PAGE_INSTRUCTIONS:
                 raise _Enough
@@ -151,17 +153,25 @@ class _Interpreter:
 
     def _read(self, data: bytes, position: int) -> int | None:
         """Tokens from `position` on; where to resume after what one pattern cannot match."""
-        operands = self.operands
+        operands, operations, passed = self.operands, self.operations, 0
         for match in _TOKEN.finditer(data, position):
             kind = match.lastindex
             if kind == 1:
                 operands.append(float(match[1]))
             elif kind == 5:
-                if match[5] == b"ID":
+                operation = operations.get(match[5])
+                if operation is not None:
+                    self._operate(operation)
+                elif match[5] == b"ID":
                     found = _IMAGE_END.search(data, match.end())
                     self._clear()
                     return found.end() if found else None
-                self._operate(match[5])
+                else:  # lines, colours and the like
+                    operands.clear()
+                    passed += 1
+                    if passed % PASSED_AT_ONCE == 0:
+                        self._clear()
+                        self.page.beat(PASSED_AT_ONCE)
             elif kind == 3:
                 operands.append(match[3])
             elif kind == 4:
@@ -186,14 +196,12 @@ class _Interpreter:
         elif len(self.operands) > ARRAY_ITEMS:
             self._clear()
 
-    def _operate(self, name: bytes) -> None:
+    def _operate(self, operation: Callable[[list[Any]], None]) -> None:
         self.page.beat()
-        operation = self.operations.get(name)
-        if operation is not None:
-            try:
-                operation(self.operands)
-            except (IndexError, TypeError, ValueError, AttributeError, KeyError, OverflowError):
-                pass  # a malformed instruction
+        try:
+            operation(self.operands)
+        except (IndexError, TypeError, ValueError, AttributeError, KeyError, OverflowError):
+            pass  # a malformed instruction
         self._clear()
 
     def _clear(self) -> None:
