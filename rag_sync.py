@@ -42,7 +42,7 @@ from helpers.source.root import (
     ensure_unchanged,
 )
 from helpers.source.walk import Folder, walk
-from helpers.store import database, documents, postings, verify
+from helpers.store import database, documents, postings, snapshots, verify
 from helpers.store.documents import Description, File, Known, Stat, Writer
 
 REFUSALS_KEPT = 200  # refusals listed in health; all are counted
@@ -75,6 +75,7 @@ class Survey:
     excluded: dict[str, int] = field(default_factory=dict)
     mounts: list[bytes] = field(default_factory=list)
     seen: set[bytes] = field(default_factory=set)
+    unsettled: dict[bytes, bytes] = field(default_factory=dict)  # folder → snapshot, to be proven
     files: int = 0
     unchanged: int = 0
 
@@ -126,6 +127,7 @@ class _Sync:
         self.policy = ReadPolicy(ChunkPolicy(settings.chunk_chars, settings.chunk_overlap))
         # Fingerprints of readers whose chunks need not be made again: by force, of none.
         self.valid = frozenset(() if job.force else _fingerprints(self.policy).values())
+        self.readers = snapshots.readers_digest(self.valid)
         self.analyser = Analyser()
         self.writer = Writer(db, self.analyser, settings.kb_id)
 
@@ -133,11 +135,16 @@ class _Sync:
         job = self.job
         self._renew_postings()
         survey = self._survey()
+        if survey.work or survey.gone:
+            with database.transaction(self.db):
+                snapshots.forget(self.db, survey.unsettled)
         try:
-            job.phase("files")
-            self._read(survey.work)
-            job.phase("cleanup")
-            self._prune(survey.gone)
+            if survey.work:
+                job.phase("files")
+                self._read(survey.work)
+            if survey.gone:
+                job.phase("cleanup")
+                self._prune(survey.gone)
         except RagDocError:
             self.writer.commit()  # what was finished stays; an open document was rolled back
             raise
@@ -155,14 +162,21 @@ class _Sync:
     def _survey(self) -> Survey:
         """Walk the folder once and compare each of its folders with what is known of it."""
         survey = Survey()
+        snapshots_known = snapshots.all_of(self.db)
         mounts = {bytes.fromhex(raw) for raw in database.get_meta(self.db, changes.MOUNTS, [])}
         for folder in walk(self.root, changes.rules(self.settings), mounts):
             self.job.checkpoint()
+            snapshot = snapshots.digest(folder.entries, self.readers)
+            if folder.error is None and snapshots_known.pop(folder.raw, None) == snapshot:
+                survey.add(folder, delta.Delta(unchanged=len(folder.entries)))
+                continue
+            survey.unsettled[folder.raw] = snapshot
             survey.add(folder, self._compare(folder))
         changes.ensure_mounted(self.root, self.db, survey.met)
         unlisted = [refusal.raw for refusal in survey.unlisted]
         for raw in delta.vanished(documents.folders(self.db), survey.seen, unlisted):
             survey.gone += documents.ids_in_folder(self.db, raw)
+            survey.unsettled[raw] = b""
         self.job.total(len(survey.work))
         self.job.count(unchanged=survey.unchanged, skipped=len(survey.refusals))
         return survey
@@ -261,6 +275,7 @@ class _Sync:
         with database.transaction(self.db):
             if self.writer.changed_chunks:
                 postings.settle(self.db, self.writer.changed_chunks)
+            snapshots.record(self.db, survey.unsettled, self.readers, self.valid)
             self._remember(survey)
         database.truncate_wal(self.db, self.settings.db)
 

@@ -80,6 +80,8 @@ def ensure_mounted(root: Root, db: database.Connection, found: int) -> None:
 
     `found` counts everything that a walk met below the root.
     """
+    if found:
+        return
     before = database.get_meta(db, ROOT_IDENTITY)
     known = documents.counts(db)["documents"]
     identity = None if before is None else (before[0], before[1])

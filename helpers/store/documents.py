@@ -374,7 +374,7 @@ def unread(db: sqlite3.Connection, limit: int) -> list[dict[str, Any]]:
     """Up to `limit` files without usable text: {"path", "state", "code", "reason", "remedy"}."""
     rows = db.execute(
         "SELECT path, state, code, reason, remedy FROM document"
-        " WHERE state IN ('failed', 'needs_action') ORDER BY path LIMIT ?",
+        " WHERE state <> 'ready' AND code IS NOT NULL ORDER BY path LIMIT ?",
         (limit,),
     )
     names = ("path", "state", "code", "reason", "remedy")

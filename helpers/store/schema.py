@@ -37,6 +37,7 @@ VERSION_1 = (
         indexed_at TEXT NOT NULL DEFAULT '',
         UNIQUE(folder, name))""",
     "CREATE INDEX document_state ON document(state) WHERE state <> 'ready'",
+    "CREATE TABLE folder(raw BLOB PRIMARY KEY, digest BLOB NOT NULL) WITHOUT ROWID",
     """CREATE TABLE chunk(
         id INTEGER PRIMARY KEY AUTOINCREMENT,
         document_id INTEGER NOT NULL,
