@@ -11,9 +11,11 @@ to `helpers.service` and `rag_search`, and gives back what they return, free of 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import gc
 import io
 import os
+import signal
 import sys
 import threading
 from collections.abc import Mapping
@@ -27,7 +29,7 @@ if sys.version_info < (3, 10):  # noqa: UP036 (what macOS calls python3 is older
     sys.stderr.write("rag_server.py needs Python 3.10 or later: run it with one.\n")
     sys.exit(3)
 
-from helpers import config, log, setup, stdio
+from helpers import config, limits, log, setup, stdio
 from helpers.clients import CLIENTS, as_text, hint, launch_command
 from helpers.config import Settings
 from helpers.errors import ConfigError, RagDocError, UsageError
@@ -48,8 +50,6 @@ examples:
 HTTP_PORT = 8770
 HTTP_BACKLOG = 64  # connections that wait to be accepted
 LOOPBACK = "127.0.0.1"
-ANSWER_GRACE_S = 3.0  # seconds that open requests get after the end of input
-EXIT_GRACE_S = 3.5  # seconds from the end of input to a forced exit
 
 
 def main(argv: list[str] | None = None, tools: Mapping[str, Tool] | None = None) -> int:
@@ -275,21 +275,19 @@ TOOLS: Mapping[str, Tool] = {
 
 def _serve_stdio(settings: Settings, tools: Mapping[str, Tool]) -> int:
     wire = stdio.take()
+    # Nothing is held that an interrupt could leave half done.
+    signal.signal(signal.SIGINT, lambda *_: os._exit(130))
     gc.disable()  # importing the SDK makes no garbage: collecting took 7 % of the handshake
     import anyio
 
     server = build(settings, tools)
     gc.freeze()
     gc.enable()
-    code = 0
-    try:
-        anyio.run(_Session(server, wire).run)
-    except KeyboardInterrupt:
-        code = 130
+    anyio.run(_Session(server, wire).run)
     # A tool may still be at work in a thread, or the reader blocked on the pipe: neither has
     # anyone left to answer.
     sys.stderr.flush()
-    os._exit(code)
+    os._exit(0)
 
 
 class _Session:
@@ -315,16 +313,17 @@ class _Session:
             tasks.cancel_scope.cancel()
 
     async def _read(self, to_server: Any, faults: Any) -> None:
-        from anyio import to_thread
+        from anyio import BrokenResourceError, to_thread
 
         lines = stdio.Lines()
-        async with to_server, faults:
-            while data := await to_thread.run_sync(self._receive, abandon_on_cancel=True):
-                for line in lines.feed(data):
+        with contextlib.suppress(BrokenResourceError):  # the server has ended before its input
+            async with to_server, faults:
+                while data := await to_thread.run_sync(self._receive, abandon_on_cancel=True):
+                    for line in lines.feed(data):
+                        await self._accept(line, to_server, faults)
+                for line in lines.end():
                     await self._accept(line, to_server, faults)
-            for line in lines.end():
-                await self._accept(line, to_server, faults)
-            await self._settle()
+                await self._settle()
 
     def _receive(self) -> bytes:
         """The next bytes; at the end of input, b"" and a clock that ends the process."""
@@ -333,7 +332,7 @@ class _Session:
         except OSError:
             data = b""
         if not data:
-            clock = threading.Timer(EXIT_GRACE_S, os._exit, (0,))
+            clock = threading.Timer(limits.MCP_EXIT_GRACE_S, os._exit, (0,))
             clock.daemon = True
             clock.start()
         return data
@@ -369,7 +368,7 @@ class _Session:
     async def _settle(self) -> None:
         import anyio
 
-        with anyio.move_on_after(ANSWER_GRACE_S):
+        with anyio.move_on_after(limits.MCP_ANSWER_GRACE_S):
             while self._open:
                 await anyio.sleep(0.01)
 

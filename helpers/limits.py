@@ -14,6 +14,7 @@ QUERY_CHARS = 4_000  # code points
 RESULT_LIMIT = 50  # results per answer
 RESULT_DEFAULT = 8  # results per answer
 ANSWER_TOKENS = 3_000  # estimated tokens over results[].text
+RESULT_OFFSET = 200  # results that can be passed over
 NEIGHBOURS = 10  # chunks before or after
 ALIAS_FILE_BYTES = 1 * MIB  # bytes of STATE/aliases.json or aliases.txt
 CHUNK_TEXT_CHARS = 1_500  # code points of one chunk's text

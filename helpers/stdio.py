@@ -7,7 +7,7 @@ UTF-8 whatever the locale; `parse` tells a message from a fault and gives the fa
 JSON-RPC code.
 Does not: know MCP methods, or answer anything.
 
-A line longer than LINE_BYTES is dropped as it streams by and reported as one fault.
+A line longer than MCP_LINE_BYTES is dropped as it streams by and reported as one fault.
 """
 
 from __future__ import annotations
@@ -20,11 +20,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
-from helpers.limits import MIB
+from helpers.limits import MCP_LINE_BYTES, MCP_NESTING
 
-LINE_BYTES = 16 * MIB  # bytes of one message
 READ_BYTES = 64 * 1024  # bytes asked of the pipe at a time
-NESTING = 100  # levels of arrays and objects in one message
 
 PARSE_ERROR = -32700
 INVALID_REQUEST = -32600
@@ -75,7 +73,7 @@ def take() -> Wire:
 class Lines:
     """Cuts a stream of bytes into lines; a line over `limit` bytes becomes one Fault."""
 
-    def __init__(self, limit: int = LINE_BYTES) -> None:
+    def __init__(self, limit: int = MCP_LINE_BYTES) -> None:
         self._limit = limit
         self._parts: list[bytes] = []
         self._size = 0
@@ -115,7 +113,7 @@ def parse(line: bytes) -> dict[str, Any] | Fault:
     except UnicodeDecodeError as error:
         return Fault(PARSE_ERROR, f"Parse error: byte {error.start} is not UTF-8.")
     except RecursionError:
-        return Fault(PARSE_ERROR, f"Parse error: nested deeper than {NESTING} levels.")
+        return Fault(PARSE_ERROR, f"Parse error: nested deeper than {MCP_NESTING} levels.")
     except ValueError as error:
         return Fault(PARSE_ERROR, f"Parse error: {error}.")
     if isinstance(value, list):
@@ -137,8 +135,8 @@ def _envelope_fault(message: dict[str, Any], line: bytes) -> Fault | None:
         return Fault(INVALID_REQUEST, 'jsonrpc must be "2.0".', known_id)
     if "id" in message and not valid_id:
         return Fault(INVALID_REQUEST, "id must be a string or a whole number.")
-    if line.count(b"{") + line.count(b"[") > NESTING and _depth_over(message, NESTING):
-        return Fault(INVALID_REQUEST, f"Nested deeper than {NESTING} levels.", known_id)
+    if line.count(b"{") + line.count(b"[") > MCP_NESTING and _depth_over(message, MCP_NESTING):
+        return Fault(INVALID_REQUEST, f"Nested deeper than {MCP_NESTING} levels.", known_id)
     if not isinstance(message.get("method"), str):
         return Fault(INVALID_REQUEST, "method must be a string.", known_id)
     if message.get("params") is not None and not isinstance(message["params"], dict):

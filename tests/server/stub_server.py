@@ -21,6 +21,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent.parent))
 import rag_server
 from helpers.config import Settings
 from helpers.errors import UsageError
+from helpers.mcp_reply import Tool
 
 TEXT = "The fee is 40 baht.\nค่าธรรมเนียม 40 บาท\n수수료는 40바트"
 
@@ -115,7 +116,7 @@ def cleared(settings: Settings, given: Mapping[str, Any]) -> Mapping[str, Any]:
     return {"cleared": True}
 
 
-TOOLS: dict[str, rag_server.Tool] = {
+TOOLS: dict[str, Tool] = {
     "rag_search": search,
     "get_document_chunk": chunk,
     "sync_kb": started,

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import rag_server
+from helpers import limits
 from helpers.errors import UsageError
 from helpers.mcp_offer import check_arguments, offer, prompt_text, tool
 
@@ -36,6 +37,16 @@ def test_the_offer_costs_a_client_few_characters() -> None:
     assert len(json.dumps(inputs)) <= INPUT_CHARS
     outputs = [entry["outputSchema"] for entry in offer()["tools"]]
     assert len(json.dumps(outputs)) <= OUTPUT_CHARS
+
+
+def test_the_schemas_state_the_limits_of_the_product() -> None:
+    search = tool("rag_search")["inputSchema"]["properties"]  # type: ignore[index]
+    assert search["query"]["maxLength"] == limits.QUERY_CHARS
+    assert search["limit"]["maximum"] == limits.RESULT_LIMIT
+    assert search["limit"]["default"] == limits.RESULT_DEFAULT
+    assert search["max_tokens"]["default"] == limits.ANSWER_TOKENS
+    chunk = tool("get_document_chunk")["inputSchema"]["properties"]  # type: ignore[index]
+    assert chunk["before"]["maximum"] == chunk["after"]["maximum"] == limits.NEIGHBOURS
 
 
 def test_annotations_say_what_reads_what_writes_and_what_destroys() -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from helpers.render import NAME_CHARS, facts, line, neutral, quote, text_form
+from helpers.limits import MCP_NAME_CHARS
+from helpers.render import facts, line, neutral, quote, text_form
 from tests.server.stub_server import answer, changes, health, job
 
 
@@ -77,4 +78,4 @@ def test_forged_marks_are_defused_and_markup_is_left_alone() -> None:
 
 def test_names_stay_on_one_short_line() -> None:
     assert line("a\nb\u2028c\td") == "a b c d"
-    assert len(line("x" * 5_000)) == NAME_CHARS
+    assert len(line("x" * 5_000)) == MCP_NAME_CHARS
