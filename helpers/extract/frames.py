@@ -125,7 +125,7 @@ class FrameReader:
     def __init__(self) -> None:
         self._held = bytearray()
 
-    def feed(self, data: bytes) -> Iterator[Frame]:
+    def feed(self, data: bytes | memoryview) -> Iterator[Frame]:
         """The frames that `data` completes. Raises BadFrame."""
         held = self._held
         held += data

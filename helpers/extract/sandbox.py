@@ -76,6 +76,7 @@ class ReaderPool:
         self._selector = selectors.DefaultSelector()
         self._ready: collections.deque[Document] = collections.deque()
         self._again: collections.deque[Document] = collections.deque()
+        self._received = memoryview(bytearray(RECEIVE_BYTES))
         self._numbers = 0
         self._failed_starts = 0
         self._reading = False
@@ -226,16 +227,16 @@ class ReaderPool:
 
     def _take(self, process: ReaderProcess) -> None:
         try:
-            data = process.channel.recv(RECEIVE_BYTES)
+            count = process.channel.recv_into(self._received)
         except BlockingIOError:
             return
         except OSError:
-            data = b""
-        if not data:
+            count = 0
+        if not count:
             self._fail(process, process.epitaph(), died=True)
             return
         try:
-            for frame in process.frames.feed(data):
+            for frame in process.frames.feed(self._received[:count]):
                 self._accept(process, frame)
         except BadFrame as bad:
             self._fail(process, Unread("corrupt", f"its reader talked nonsense ({bad})", MEND))
