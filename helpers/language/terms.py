@@ -18,11 +18,13 @@ import re
 import unicodedata
 from dataclasses import dataclass
 from functools import lru_cache
+from pathlib import Path
 
 from helpers.language import english, korean, thai
 from helpers.language.normalize import clean_query, fold, strip_marks
 
 VERSION = 1
+WEAK_WORDS = Path(__file__).with_name("data") / "weak_words.txt"
 MEMO_WORDS = 200_000  # analysed words kept; the memo is emptied when it is full
 MEMO_CHARS = 24  # letters of the longest word kept
 JOINED_CHARS = 40  # letters of the longest compound that is also indexed in one piece
@@ -76,11 +78,15 @@ Unit = tuple[str, list[str]]  # the main term of a word, and what else makes it 
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """One word of a query: as typed (folded), its main term, and its further terms."""
+    """One word of a query: as typed (folded), its main term, and its further terms.
+
+    A weak word asks or joins ("what", "of"); it counts only in a query that has no other.
+    """
 
     surface: str
     term: str
     more: tuple[str, ...] = ()
+    weak: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +96,11 @@ class Query:
     text: str
     words: tuple[Word, ...]
     phrases: tuple[str, ...] = ()
+
+    @property
+    def strong(self) -> tuple[Word, ...]:
+        """The words that say what is wanted: all of them where all are weak."""
+        return tuple(word for word in self.words if not word.weak) or self.words
 
     @property
     def terms(self) -> tuple[str, ...]:
@@ -140,14 +151,14 @@ def query_terms(text: str) -> Query:
     """
     folded = fold(clean_query(text))
     words: dict[str, Word] = {}
+    weak = _weak_terms()
     for token in _pattern(folded).findall(folded)[:QUERY_WORDS]:
         for term, more in _units(token):
             term = term[:TERM_CHARS]
             if term not in words:
                 further = tuple(dict.fromkeys(m for m in more if m != term))
-                words[term] = Word(
-                    term if "\u0e00" <= token[0] <= "\u0e7f" else token, term, further
-                )
+                surface = term if "\u0e00" <= token[0] <= "\u0e7f" else token
+                words[term] = Word(surface, term, further, term in weak)
     phrases = (next(filter(None, groups), "") for groups in _QUOTED.findall(folded))
     kept = tuple(dict.fromkeys(" ".join(phrase.split()) for phrase in phrases if phrase.strip()))
     return Query(" ".join(folded.split()), tuple(words.values()), kept)
@@ -171,6 +182,14 @@ def grams(text: str) -> list[str]:
 def tokens(folded: str) -> list[tuple[int, int, str]]:
     """(start, end, terms joined by spaces) of each token of a folded text, for highlights."""
     return [(m.start(), m.end(), _MEMO[m[0]]) for m in _pattern(folded).finditer(folded)]
+
+
+@lru_cache(maxsize=1)
+def _weak_terms() -> frozenset[str]:
+    """The main terms of the listed words; read at the first query, the index never asks."""
+    lines = WEAK_WORDS.read_text(encoding="utf-8").splitlines()
+    listed = " ".join(line for line in lines if not line.startswith("#")).split()
+    return frozenset(term for word in listed for term, _ in _units(fold(word)))
 
 
 def _pattern(folded: str) -> re.Pattern[str]:

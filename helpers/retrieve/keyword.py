@@ -1,0 +1,265 @@
+"""The keyword leg: the chunks that hold the query's words, best first.
+
+Promises: only the terms that tell chunks apart go into the search (those in more than PRUNE_SHARE
+of the chunks do not, unless nothing else is left), so its cost stays a small multiple of the bare
+full-text query; a chunk that holds all of at most FEW_WORDS words stands before one that does
+not; a query of one or two letters gives only chunks that hold it as typed; the order is the same
+every time.
+Does not: know aliases' file, file names, or meaning.
+
+BM25 sees words one by one. The best candidates are looked at once more for how much of the query's
+letters they hold, a third as heavy as BM25; heavier helped one reference set and hurt another.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from helpers.language import english
+from helpers.language.terms import Query, Word, index_terms
+from helpers.retrieve.hit import Filters, Hit
+from helpers.retrieve.passages import Passage, Passages
+from helpers.store.database import Connection
+
+PRUNE_SHARE = 0.03  # of all chunks: a term in more of them says little
+PRUNE_FROM = 300  # chunks; a term in fewer costs nothing, however small the index
+KEEP_RAREST = 2  # terms kept when every one is common
+TERMS = 10  # terms searched for, the rarest first
+POOL = 50  # candidates that are looked at closely
+DEEP_POOL = 250  # candidates when a later page is asked for
+FEW_WORDS = 3  # words up to which a chunk with all of them comes first
+SHORT_CHARS = 2  # letters of a query that every hit must hold as typed
+COVERAGE = 0.4  # weight of the query's letters found in a candidate, against BM25's 1
+SPLIT_CHARS = 6  # letters of a word that may be written as two
+SPLIT_PART_CHARS = 3  # letters of either half
+EXACT_SCAN_CHARS = 3  # letters of an exact string that is worth reading every chunk for
+
+_CODE = re.compile(r"(?=\S*[0-9])(?=\S*[^\W\d_])\S*[-_./:]\S*|\S*[^\W\d_][+#]+(?=\s|$)")
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is asked of the index: an expression per word, and the words' counts."""
+
+    any_of: str
+    all_of: str  # "" where the words are too many, too common, or not all known
+
+
+class _Counts:
+    """In how many chunks a term is. Common terms were counted by the last sync."""
+
+    def __init__(self, db: Connection, terms: Sequence[str]) -> None:
+        self._db = db
+        self.total = int(db.execute("SELECT count(*) FROM posting_docsize").fetchone()[0])
+        marks = ",".join("?" * len(terms))
+        query = f"SELECT term, chunks FROM common_term WHERE term IN ({marks})"
+        self._known: dict[str, int] = dict(db.execute(query, terms).fetchall())
+
+    def __getitem__(self, term: str) -> int:
+        known = self._known.get(term)
+        if known is None:
+            row = self._db.execute(
+                "SELECT doc FROM posting_vocab WHERE term = ?", (term,)
+            ).fetchone()
+            known = self._known[term] = int(row[0]) if row else 0
+        return known
+
+    @property
+    def bound(self) -> float:
+        """The number of chunks beyond which a term is common."""
+        return max(self.total * PRUNE_SHARE, PRUNE_FROM)
+
+
+def search(
+    query: Query,
+    passages: Passages,
+    filters: Filters,
+    aliases: Sequence[Sequence[str]] = (),
+    deep: bool = False,
+) -> list[Hit]:
+    """Hits for `query`, best first; `aliases` are further wordings of parts of it."""
+    db = passages.db
+    plan = _plan(query, _Counts(db, query.terms), aliases)
+    found, full = _candidates(db, plan, filters, DEEP_POOL if deep else POOL)
+    if not found:
+        few = len(query.words) <= FEW_WORDS or query.phrases
+        return [Hit(i, 1.0) for i in _scan(query, passages, filters)] if few else []
+    head, rest = dict(list(found.items())[:POOL]), list(found)[POOL:]
+    hits = _ranked(query, passages, head, full)
+    if query.phrases and not any(_holds(passages, hit.chunk, query.phrases) for hit in hits):
+        known = {hit.chunk for hit in hits}
+        hits = [*(Hit(i, 1.0) for i in _scan(query, passages, filters) if i not in known), *hits]
+    hits += [Hit(i, 0.0, rest=True) for i in rest]
+    if len(query.text) <= SHORT_CHARS:
+        texts = passages.load(hit.chunk for hit in hits)
+        hits = [
+            h for h in hits if h.chunk in texts and query.text in passages.folded(texts[h.chunk])
+        ]
+    return hits
+
+
+def _plan(query: Query, counts: _Counts, aliases: Sequence[Sequence[str]]) -> Plan:
+    words = query.strong
+    known = [term for word in words for term in (word.term, *word.more) if counts[term]]
+    terms = sorted(dict.fromkeys(known), key=lambda term: counts[term])
+    kept = [term for term in terms if counts[term] <= counts.bound] or terms[:KEEP_RAREST]
+    phrases = [*_respelled(words, counts), *(_phrase(alias) for alias in aliases)]
+    parts = [*map(_quoted, kept[:TERMS]), *phrases]
+    return Plan(" OR ".join(parts), _conjunction(words, counts, phrases))
+
+
+def _conjunction(words: Sequence[Word], counts: _Counts, phrases: Sequence[str]) -> str:
+    """All words at once, each in any of its forms; "" where that cannot help."""
+    if not 1 < len(words) <= FEW_WORDS:
+        return ""
+    if min(counts[word.term] for word in words) > counts.bound:
+        return ""
+    forms = []
+    for word in words:
+        parts = [_quoted(word.term)]
+        if len(word.more) > 1:
+            parts.append("(" + " AND ".join(map(_quoted, word.more)) + ")")
+        forms.append("(" + " OR ".join(parts) + ")")
+    joined = " AND ".join(forms)
+    return f"({joined})" + "".join(f" OR {phrase}" for phrase in phrases)
+
+
+def _respelled(words: Sequence[Word], counts: _Counts) -> list[str]:
+    """`data base` for database and the other way round, where the index has it."""
+    found: list[str] = []
+    plain = [word for word in words if word.surface.isascii() and word.surface.isalpha()]
+    for one, other in itertools.pairwise(plain):
+        joined = english.stem(one.surface + other.surface)
+        if counts[joined]:
+            found.append(_quoted(joined))
+    for word in plain if len(words) <= FEW_WORDS else [w for w in plain if not counts[w.term]]:
+        for cut in range(SPLIT_PART_CHARS, len(word.surface) - SPLIT_PART_CHARS + 1):
+            if len(word.surface) < SPLIT_CHARS:
+                break
+            halves = [english.stem(word.surface[:cut]), english.stem(word.surface[cut:])]
+            if counts[halves[0]] and counts[halves[1]]:
+                found.append(_phrase(halves))
+    return found
+
+
+def _candidates(
+    db: Connection, plan: Plan, filters: Filters, pool: int
+) -> tuple[dict[int, float], set[int]]:
+    """Row id → BM25 (higher is better), and the rows that match all words, which come first."""
+    full = dict(_match(db, plan.all_of, filters, POOL))
+    found = dict(full)
+    for row, score in _match(db, plan.any_of, filters, pool):
+        found.setdefault(row, score)
+    return found, set(full)
+
+
+def _match(
+    db: Connection, expression: str, filters: Filters, limit: int
+) -> list[tuple[int, float]]:
+    if not expression:
+        return []
+    if not filters:
+        return db.execute(
+            "SELECT rowid, -rank FROM posting WHERE posting MATCH ? ORDER BY rank LIMIT ?",
+            (expression, limit),
+        ).fetchall()
+    return db.execute(
+        "SELECT posting.rowid, -posting.rank FROM posting"
+        " JOIN chunk ON chunk.id = posting.rowid JOIN document ON document.id = chunk.document_id"
+        f" WHERE posting MATCH ? AND {filters.sql} ORDER BY posting.rank LIMIT ?",
+        (expression, *filters.values, limit),
+    ).fetchall()
+
+
+def _ranked(query: Query, passages: Passages, found: dict[int, float], full: set[int]) -> list[Hit]:
+    rows = passages.load(found)
+    texts = {i: passages.folded(row) for i, row in rows.items()}
+    coverage = _coverage(query, texts)
+    best = max(found.values(), default=0.0) or 1.0
+    exact = _exact_strings(query)
+    few = len(query.strong) <= FEW_WORDS
+    hits = []
+    for i, text in texts.items():
+        score = (found[i] / best + COVERAGE * coverage[i]) / (1 + COVERAGE)
+        steps = 0.0
+        if few:
+            steps = len(query.strong) if i in full else _words_in(query, text)
+            steps += _is_headed(query, rows[i], text) or 0.5 * (query.text in text)
+        steps += 2 * sum(part in text for part in exact)
+        most = (len(query.strong) + 1 if few else 0) + 2 * len(exact)
+        hits.append(Hit(i, (steps + score) / (most + 1)))
+    return sorted(hits, key=lambda hit: (-hit.score, rows[hit.chunk].path, rows[hit.chunk].ordinal))
+
+
+def _coverage(query: Query, texts: dict[int, str]) -> dict[int, float]:
+    """How much of the query's letters each text holds, rare ones counting more, 0 to 1."""
+    weights: dict[str, float] = {}
+    holders = {gram: {i for i, text in texts.items() if gram in text} for gram in _grams(query)}
+    for gram, those in holders.items():
+        if those:
+            weights[gram] = math.log((len(texts) + 1) / (len(those) + 0.5))
+    total = sum(weights.values()) or 1.0
+    return {i: sum(w for g, w in weights.items() if i in holders[g]) / total for i in texts}
+
+
+def _grams(query: Query) -> list[str]:
+    found: dict[str, None] = {}
+    for run in _WORDS.findall(query.text):
+        size = 2 if run[0] >= "\u1100" else 3
+        pieces = [run[i : i + size] for i in range(max(1, len(run) - size + 1))]
+        found.update(dict.fromkeys(pieces))
+    return list(found)
+
+
+def _words_in(query: Query, text: str) -> int:
+    return sum(
+        any(form in text for form in (word.surface, word.term))
+        or (len(word.more) > 1 and all(part in text for part in word.more))
+        for word in query.strong
+    )
+
+
+def _is_headed(query: Query, passage: Passage, text: str) -> bool:
+    """Whether the passage stands under a title or first line that is the query itself."""
+    first = passage.text.split("\n", 1)[0].strip(" #*=\t")
+    return len(first) < 2 * len(query.text) + 8 and index_terms(first) == index_terms(query.text)
+
+
+def _exact_strings(query: Query) -> list[str]:
+    """What must be found letter by letter to count: quoted phrases, part numbers, C++."""
+    return list(dict.fromkeys([*query.phrases, *(m[0] for m in _CODE.finditer(query.text))]))
+
+
+def _holds(passages: Passages, chunk: int, parts: Sequence[str]) -> bool:
+    row = passages.load([chunk]).get(chunk)
+    return row is not None and all(part in passages.folded(row) for part in parts)
+
+
+def _scan(query: Query, passages: Passages, filters: Filters) -> list[int]:
+    """The last resort for an exact string: read every chunk (300 ms per 100,000)."""
+    wanted = query.phrases or tuple(_exact_strings(query)) or (query.text,)
+    if any(len(part) < EXACT_SCAN_CHARS for part in wanted):
+        return []
+    join = " JOIN document ON document.id = chunk.document_id" if filters else ""
+    where = " AND ".join("instr(lower(chunk.text), ?)" for _ in wanted)
+    extra = f" AND {filters.sql}" if filters else ""
+    rows = passages.db.execute(
+        f"SELECT chunk.id FROM chunk{join} WHERE {where}{extra} LIMIT {POOL}",
+        (*wanted, *filters.values),
+    )
+    return [row[0] for row in rows]
+
+
+def _quoted(term: str) -> str:
+    return f'"{term}"'
+
+
+def _phrase(terms: Sequence[str]) -> str:
+    return '"' + " ".join(terms) + '"'
+
+
+_WORDS = re.compile(r"(?:[^\W_]|[\u0e31\u0e34-\u0e3a\u0e47-\u0e4e])+")
