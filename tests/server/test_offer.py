@@ -44,6 +44,7 @@ def test_the_schemas_state_the_limits_of_the_product() -> None:
     assert search["query"]["maxLength"] == limits.QUERY_CHARS
     assert search["limit"]["maximum"] == limits.RESULT_LIMIT
     assert search["limit"]["default"] == limits.RESULT_DEFAULT
+    assert search["offset"]["maximum"] == limits.RESULT_OFFSET
     assert search["max_tokens"]["default"] == limits.ANSWER_TOKENS
     chunk = tool("get_document_chunk")["inputSchema"]["properties"]  # type: ignore[index]
     assert chunk["before"]["maximum"] == chunk["after"]["maximum"] == limits.NEIGHBOURS
@@ -77,7 +78,7 @@ def _check(name: str, **given: Any) -> dict[str, Any]:
 
 
 def test_defaults_are_filled_in_and_null_means_absent() -> None:
-    expected = {"query": "fee", "limit": 8, "mode": "auto", "max_tokens": 3000}
+    expected = {"query": "fee", "limit": 8, "mode": "auto", "max_tokens": 3000, "offset": 0}
     assert _check("rag_search", query="fee") == expected
     assert _check("rag_search", query="fee", kb_id=None, limit=None) == expected
 

@@ -6,6 +6,7 @@ import contextlib
 import http.client
 import json
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Iterator
@@ -16,10 +17,16 @@ import anyio
 import pytest
 from mcp import Client, MCPError, StdioServerParameters, stdio_client
 
-from tests.server.session import HELLO, STUB
+from tests.server.session import HELLO, SERVER, STUB
 
 LEGACY = "2025-11-25"
 MODERN = "2026-07-28"
+SYNC_S = 120.0  # seconds a sync of the examples may take on a busy machine
+QUESTIONS = {  # question → the example that answers it
+    "How many days of paid leave does a new employee get?": "employee-handbook.docx",
+    "출장비는 며칠 안에 정산해야 하나요?": "출장비 규정.pdf",
+    "ต้องแจ้งลาป่วยภายในกี่ชั่วโมง": "ระเบียบการลา.pdf",
+}
 CALLS: list[tuple[str, dict[str, Any]]] = [
     ("rag_search", {"query": "ค่าธรรมเนียม 수수료 fee"}),
     ("get_document_chunk", {"chunk_id": "default:abc", "after": 1}),
@@ -34,8 +41,8 @@ CALLS: list[tuple[str, dict[str, Any]]] = [
 
 
 @contextlib.asynccontextmanager
-async def connected(state: Path, mode: str) -> AsyncIterator[Client]:
-    words = [str(STUB), "--data-dir", str(state / "s"), "--knowledge-dir", str(state / "k")]
+async def connected(state: Path, mode: str, script: Path = STUB) -> AsyncIterator[Client]:
+    words = [str(script), "--data-dir", str(state / "s"), "--knowledge-dir", str(state / "k")]
     server = StdioServerParameters(command=sys.executable, args=words)
     async with Client(stdio_client(server), mode=mode) as client:  # type: ignore[arg-type]
         yield client
@@ -115,6 +122,52 @@ def test_a_ping_is_answered_while_a_tool_works(tmp_path: Path) -> None:
                 await client.send_ping()
                 assert (await client.call_tool("sync_kb", {})).structured_content
             tasks.cancel_scope.cancel()
+
+    anyio.run(scenario)
+
+
+def test_the_real_tools_fit_their_schemas_from_an_empty_index_to_a_cleared_one(
+    tmp_path: Path, repository: Path
+) -> None:
+    shutil.copytree(repository / "docs" / "examples", tmp_path / "k")
+
+    async def scenario() -> None:
+        async with connected(tmp_path, MODERN, SERVER) as client:
+
+            async def call(name: str, **arguments: Any) -> dict[str, Any]:
+                result = await client.call_tool(name, arguments)
+                assert not result.is_error, result.content
+                assert result.structured_content is not None
+                return dict(result.structured_content)
+
+            await client.list_tools()  # so that the client checks results against the schemas
+            empty = await client.call_tool("rag_search", {"query": "leave"})
+            assert empty.is_error and "sync_kb" in empty.content[0].text  # type: ignore[union-attr]
+            assert (await call("rag_health"))["problems"][0]["code"] == "no_index"
+            assert (await call("check_changes"))["added"]["count"] == 13
+            job_id = (await call("sync_kb"))["job_id"]
+            with anyio.fail_after(SYNC_S):
+                while (await call("sync_status", job_id=job_id))["status"] in ("queued", "running"):
+                    await anyio.sleep(0.2)
+            assert (await call("sync_status"))["added"] == 13
+            assert (await call("check_changes"))["clean"] is True
+            assert (await call("rag_health"))["ok"] is True
+            (base,) = (await call("list_knowledge_bases"))["result"]
+            assert (base["documents"], base["status"]) == (13, "ready")
+            for query, path in QUESTIONS.items():
+                found = (await call("rag_search", query=query, limit=1))["results"]
+                assert [item["path"] for item in found] == [path]
+                around = await call("get_document_chunk", chunk_id=found[0]["chunk_id"], before=1)
+                assert found[0]["text"] in [item["text"] for item in around["chunks"]]
+            first = await call("rag_search", query="days", limit=1)
+            assert first["more"] > 0
+            rest = await call("rag_search", query="days", limit=1, **first["next"])
+            assert rest["results"][0]["chunk_id"] != first["results"][0]["chunk_id"]
+            assert await call("cancel_sync", job_id=job_id) == {
+                "job_id": job_id,
+                "status": "not_running",
+            }
+            assert await call("clear_index", kb_id="default", confirm=True) == {"cleared": True}
 
     anyio.run(scenario)
 
