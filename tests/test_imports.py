@@ -29,7 +29,9 @@ MAY_IMPORT = {
     "retrieve": {"language", "store", "semantic", "remote"},
     "jobs": set(),
     "service": SERVICE_ROOMS | {"changes"},
-    "changes": {"source", "store"},
+    "survey": {"source", "store"},
+    "changes": {"source", "store", "survey"},
+    "intake": {"extract", "jobs", "source", "store", "survey"},
     "evaluate": SERVICE_ROOMS,
     "doctor": SERVICE_ROOMS,
     "bundle": SERVICE_ROOMS,
@@ -38,7 +40,9 @@ MAY_IMPORT = {
     "stdio": set(),
     "render": set(),
     "mcp_offer": set(),
-    "rag_sync": STORY_ROOMS | DOOR_ROOMS | {"changes"},  # its command line is a door
+    "rag_sync": STORY_ROOMS
+    | DOOR_ROOMS
+    | {"changes", "survey", "intake"},  # its command line is a door
     "rag_search": STORY_ROOMS | DOOR_ROOMS,
     "rag_server": DOOR_ROOMS | {"stdio", "render", "mcp_offer", "rag_search"},
     "semantic_worker": {"semantic"},

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from helpers import changes, limits, service
+from helpers import limits, service, survey
 from helpers.config import Settings
 from helpers.errors import BusyError, RootGone, Unread, UsageError
 from helpers.files import is_locked
@@ -337,7 +337,7 @@ def test_a_dry_run_over_an_empty_mount_point_claims_no_deletion(settings: Settin
     write(settings, a="one")
     index(settings)
     db = database.open_write(settings.db)
-    database.set_meta(db, changes.ROOT_IDENTITY, [1, 2])
+    database.set_meta(db, survey.ROOT_IDENTITY, [1, 2])
     db.close()
     (settings.knowledge_dir / "a.txt").unlink()
     with pytest.raises(RootGone, match="Connect its drive"):

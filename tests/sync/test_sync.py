@@ -172,18 +172,19 @@ def test_file_edited_while_it_is_read_is_indexed_by_the_next_sync(
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     import rag_sync
+    from helpers import intake
     from helpers.jobs import queue
 
     path = stage.write("a.md", "the old text")
-    original = rag_sync._Source.ensure_unchanged
+    original = intake.Source.ensure_unchanged
     edits = iter(["the new text, longer"])
 
-    def edited_first(source: rag_sync._Source) -> None:
+    def edited_first(source: intake.Source) -> None:
         for text in edits:
             path.write_text(text)
         original(source)
 
-    monkeypatch.setattr(rag_sync._Source, "ensure_unchanged", edited_first)
+    monkeypatch.setattr(intake.Source, "ensure_unchanged", edited_first)
     outcome = queue.run_here(stage.settings, lambda job: rag_sync.sync(stage.settings, job))
     failures = outcome.state.public()["failures"]
     assert [f["code"] for f in failures] == ["changed_while_reading"]
