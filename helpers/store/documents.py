@@ -274,10 +274,11 @@ class Writer:
         """The chunk's key, and the id of the row that already holds it, if one does.
 
         The same wording twice in one document: the later one's key takes its ordinal in.
+        `+document_id` keeps SQLite from walking all of the document's chunks for each one.
         """
         key = chunk_key(self._salt, path, chunk)
         row = self._db.execute(
-            "SELECT id, ordinal FROM chunk WHERE key = ? AND document_id = ?", (key, document_id)
+            "SELECT id, ordinal FROM chunk WHERE key = ? AND +document_id = ?", (key, document_id)
         ).fetchone()
         if key not in taken and row is None:
             return key, None
@@ -285,7 +286,7 @@ class Writer:
             return key, row[0]
         key = chunk_key(self._salt, f"{path}\0{ordinal}", chunk)
         row = self._db.execute(
-            "SELECT id FROM chunk WHERE key = ? AND document_id = ? AND ordinal < 0",
+            "SELECT id FROM chunk WHERE key = ? AND +document_id = ? AND ordinal < 0",
             (key, document_id),
         ).fetchone()
         return key, row[0] if row else None
