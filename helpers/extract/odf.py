@@ -16,7 +16,8 @@ from helpers.errors import Unread, limit_reached
 from helpers.extract.archive import RESAVE, SMALLER, Archive
 from helpers.extract.blocks import Block, Context, Item, Location, Metadata, Notice
 from helpers.extract.markup import Attributes, OnEnd, OnStart, Scanner, table
-from helpers.extract.odf_body import NAMESPACES, BodyScanner, Embedded, TextFrames, tidy
+from helpers.extract.odf_body import BodyScanner, Embedded
+from helpers.extract.odf_text import NAMESPACES, TextFrames, tidy
 from helpers.extract.opc import real_title
 from helpers.extract.outline import only_page_number
 from helpers.limits import OFFICE_RELATED_PARTS, OFFICE_TEXT_CHARS

@@ -1,167 +1,47 @@
 """The body of an OpenDocument file as a stream: elements in, located blocks out.
 
-Promises: constant memory whatever the part's size; white space is folded as the format says,
-while its own marks for tabs, breaks and runs of spaces survive; repeat counts are bounded.
+Promises: constant memory whatever the part's size; repeat counts are bounded.
 Does not: open parts.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from helpers.errors import limit_reached
 from helpers.extract.archive import SMALLER
 from helpers.extract.blocks import CELL_SEPARATOR, Block, Item, Location, Metadata
-from helpers.extract.markup import Attributes, OnEnd, OnStart, Scanner, names, severed, table, whole
+from helpers.extract.markup import Attributes, OnEnd, OnStart, Scanner, table, whole
+from helpers.extract.odf_text import NAMESPACES, TextFrames, one, tidy
 from helpers.extract.opc import real_title
 from helpers.extract.outline import DEEPEST_HEADING, Outline
 from helpers.limits import OFFICE_BLOCK_CHARS, SHEET_REPEAT_COLUMNS, SHEET_REPEATED_CELLS
 
-_OASIS = "urn:oasis:names:tc:opendocument:xmlns"
-NAMESPACES: dict[str, tuple[str, ...]] = {
-    "office": (f"{_OASIS}:office:1.0",),
-    "text": (f"{_OASIS}:text:1.0",),
-    "table": (f"{_OASIS}:table:1.0",),
-    "draw": (f"{_OASIS}:drawing:1.0",),
-    "style": (f"{_OASIS}:style:1.0",),
-    "presentation": (f"{_OASIS}:presentation:1.0",),
-    "meta": (f"{_OASIS}:meta:1.0",),
-    "manifest": (f"{_OASIS}:manifest:1.0",),
-    "dc": ("http://purl.org/dc/elements/1.1/",),
-    "math": ("http://www.w3.org/1998/Math/MathML",),
-    "xlink": ("http://www.w3.org/1999/xlink",),
-}
-
 _TITLE = 100  # a "level" that marks the document's title
 _STYLES = 1_000  # styles made from the title's that are remembered
-SPACES = 200  # spaces that one text:s may stand for
 _SLIDE_ITEMS = 2_000  # blocks of one slide held to bring its title to the front
 _HELD_CHARS = 16 * OFFICE_BLOCK_CHARS  # code points of one row held before it is cut
 _ROW_CELLS = 20_000  # filled cells of one row held before it is cut
 
-# XML cannot hold these letters, so they mark white space that must survive folding.
-_TAB, _BREAK, _SPACE = "\x01", "\x02", "\x03"
-_FOLDED = re.compile(r"[ \t\r\n]+")
-_MARKS = str.maketrans({_TAB: "\t", _BREAK: "\n", _SPACE: " "})
-
-
-def _one(qualified: str) -> str:
-    return names(qualified, NAMESPACES)[0]
-
-
-_LEVEL = _one("text:outline-level")
-_STYLE = _one("text:style-name")
-_STYLE_NAME = _one("style:name")
-_STYLE_PARENT = _one("style:parent-style-name")
-_COUNT = _one("text:c")
-_NAME = _one("table:name")
-_ROWS = _one("table:number-rows-repeated")
-_COLUMNS = _one("table:number-columns-repeated")
+_LEVEL = one("text:outline-level")
+_STYLE = one("text:style-name")
+_STYLE_NAME = one("style:name")
+_STYLE_PARENT = one("style:parent-style-name")
+_NAME = one("table:name")
+_ROWS = one("table:number-rows-repeated")
+_COLUMNS = one("table:number-columns-repeated")
 _VALUES = tuple(
-    _one(f"office:{kind}")
+    one(f"office:{kind}")
     for kind in ("string-value", "date-value", "time-value", "boolean-value", "value")
 )
-_CLASS = _one("presentation:class")
-_LINK = _one("xlink:href")
+_CLASS = one("presentation:class")
+_LINK = one("xlink:href")
 _DECORATION = ("page-number", "date-time", "header")
 _PASSED_OVER = (
     "text:tracked-changes table:tracked-changes text:ruby-text text:script office:forms"
     " office:scripts table:covered-table-cell table:content-validations table:dde-links"
 )
-
-
-def tidy(text: str) -> str:
-    """Fold white space as OpenDocument does, then put its own marks in place."""
-    if text.isprintable() and "  " not in text:
-        return text.strip()
-    return _FOLDED.sub(" ", text).translate(_MARKS).strip()
-
-
-class TextFrames:
-    """Paragraphs inside paragraphs (a note, a text box): each collects its own text.
-
-    `stack` holds the open ones, None for a pause; `emit` gets a paragraph's text and the
-    number that `begin` was given.
-    """
-
-    def __init__(self, emit: Callable[[str, int], None]) -> None:
-        self._emit = emit
-        self.stack: list[tuple[list[str] | None, int]] = []
-        self._open = 0
-        self._base: list[str] | None = None
-        self._collect: Callable[[Callable[[str], object] | None], None] = lambda sink: None
-
-    def attach(self, scanner: Scanner) -> None:
-        """Where character data comes from."""
-        self._collect = scanner.collect
-
-    def marks(self) -> dict[str, OnStart]:
-        """The actions of white space elements."""
-        return {
-            "text:s": lambda attributes: self._write(
-                _SPACE * max(1, min(SPACES, whole(attributes.get(_COUNT), 1)))
-            ),
-            "text:tab": lambda _: self._write(_TAB),
-            "text:line-break": lambda _: self._write(_BREAK),
-        }
-
-    def loose(self) -> list[str]:
-        """Text of no paragraph goes to this list from here on, which the caller empties."""
-        self._base = []
-        self._direct()
-        return self._base
-
-    @property
-    def inside(self) -> bool:
-        """Whether a paragraph is open."""
-        return self._open > 0
-
-    def begin(self, level: int = 0) -> None:
-        """A paragraph begins."""
-        parts: list[str] = []
-        self.stack.append((parts, level))
-        self._open += 1
-        self._collect(parts.append)
-
-    def end(self) -> None:
-        """The paragraph that began last ends; without one nothing happens."""
-        if self.stack and self.stack[-1][0] is not None:
-            parts, level = self.stack.pop()
-            self._open -= 1
-            self._hand_on("".join(parts or ()), level)
-            self._direct()
-
-    def pause(self) -> None:
-        """Until `resume`, text outside further paragraphs belongs to none."""
-        self.stack.append((None, 0))
-        self._collect(None)
-
-    def resume(self) -> None:
-        if self.stack and self.stack[-1][0] is None:
-            self.stack.pop()
-            self._direct()
-
-    def relieve(self) -> None:
-        """Cut a paragraph without end, so that memory stays flat."""
-        for parts in (self._base, *(parts for parts, _ in self.stack)):
-            if parts is not None and sum(map(len, parts)) > OFFICE_BLOCK_CHARS:
-                self._hand_on(severed(parts), 0)
-
-    def _direct(self) -> None:
-        parts = self.stack[-1][0] if self.stack else self._base
-        self._collect(None if parts is None else parts.append)
-
-    def _write(self, text: str) -> None:
-        parts = self.stack[-1][0] if self.stack else self._base
-        if parts is not None:
-            parts.append(text)
-
-    def _hand_on(self, raw: str, level: int) -> None:
-        text = tidy(raw)
-        if text:
-            self._emit(text, level)
 
 
 @dataclass(frozen=True, slots=True)
@@ -394,7 +274,7 @@ class BodyScanner:
         self._sheets = True
         collected = self._frames.loose()
         usual_start, usual_end = self.scanner.take_over()
-        cell, paragraph = _one("table:table-cell"), _one("text:p")
+        cell, paragraph = one("table:table-cell"), one("text:p")
         stack, grids, asides, clear = self._frames.stack, self._grids, self._asides, collected.clear
 
         def start(name: str, attributes: Attributes) -> None:
