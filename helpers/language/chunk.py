@@ -42,6 +42,7 @@ _APART = frozenset({"page", "slide", "sheet", "part"})
 _OWN_HEADINGS = frozenset({"slide", "sheet", "part"})  # what stood above ends with the one before
 _SPACES = re.compile(r"\s+")
 _COUNTED = re.compile(r"\b(line|row) ([0-9]+)$")
+_PARAGRAPH = re.compile("paragraph ([0-9]+)")
 _BELOW = " > "  # between the headings of a section's label
 
 
@@ -247,7 +248,8 @@ class _Running:
             self.first = first or block.location
             self.headed = kind == "heading"
             self.fresh = True
-        self.last = None if first else block.location
+        if _continues(self.last, block.location):
+            self.last = None if first else block.location
         if block.ocr:
             self.ocr = True
 
@@ -368,8 +370,18 @@ def _span(first: dict[str, Any] | Place | None, last: Place | None) -> dict[str,
     return where
 
 
+def _continues(last: Place | None, place: Place | None) -> bool:
+    """False for what stands in no row, such as a sheet's footer, after a row."""
+    if last is None or place is None:
+        return True
+    return place.kind != last.kind or place.number is not None or last.number is None
+
+
 def _sections(first: str, last: str) -> str:
     """`A > B > C` and `A > B > D` as `A > B > C – D`."""
+    one, other = _PARAGRAPH.fullmatch(first), _PARAGRAPH.fullmatch(last)
+    if one and other:
+        return f"paragraphs {one[1]}–{other[1]}" if int(one[1]) < int(other[1]) else first
     start, end = first.split(_BELOW), last.split(_BELOW)
     while len(end) > 1 and start and start[0] == end[0]:
         del start[0], end[0]

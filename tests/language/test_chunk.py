@@ -311,3 +311,15 @@ def test_a_label_names_both_ends_of_what_it_spans() -> None:
     }  # fmt: skip
     (lines,) = chunks(Block("x\ny", "line", location=Location("line", "line 4", 4, None, 5)))
     assert lines.location["label"] == "lines 4–5"
+
+
+def test_numbered_paragraphs_and_a_sheets_footer_keep_the_span_readable() -> None:
+    numbered = [Location("section", f"paragraph {n}") for n in (2, 5)]
+    (found,) = chunks(*[Block("a", location=place) for place in numbered])
+    assert found.location["label"] == "paragraphs 2–5"
+    (note,) = chunks(*[Block("a", location=place) for place in reversed(numbered)])
+    assert note.location["label"] == "paragraph 5"
+    rows = [Location("sheet", f"S row {n}", n, "S") for n in (1, 2)]
+    footer = Block("For internal use", location=Location("sheet", "S", None, "S"))
+    (sheet,) = chunks(*[Block("r", "table_row", location=row) for row in rows], footer)
+    assert sheet.location["label"] == "S rows 1–2"
