@@ -26,6 +26,7 @@ from helpers.limits import MIB, READER_FRAME_BYTES
 
 FOLDER = Path(__file__).parent
 QUICK = ReaderLimits(stall_s=1.0, wall_s=1.5)
+ROOMY = ReaderLimits(chars=50_000_000)
 linux_only = pytest.mark.skipif(sys.platform != "linux", reason="held by Linux alone")
 
 
@@ -60,7 +61,7 @@ def folder(tmp_path: Path) -> Iterator[Folder]:
 @pytest.fixture(scope="module")
 def pool() -> Iterator[ReaderPool]:
     """One pool for all tests that leave its limits alone: whatever a reader did, it works on."""
-    policy = ReadPolicy(ChunkPolicy(), ReaderLimits())
+    policy = ReadPolicy(ChunkPolicy(), ROOMY)
     with ReaderPool(policy, registry="hostile", paths=(str(FOLDER),)) as shared_pool:
         yield shared_pool
 
@@ -205,7 +206,7 @@ def test_a_process_is_replaced_after_its_share_of_files(pools, folder) -> None:
 
 
 def test_a_long_document_streams_and_the_others_wait(pools, folder) -> None:
-    pool = pools(ReaderLimits(), workers=2)
+    pool = pools(ROOMY, workers=2)
     texts = {}
     for reading in pool.read(folder.files("long.evil", "a.txt", "b.txt", content=b"words here")):
         if reading.streaming:
@@ -220,7 +221,7 @@ def test_memory_here_does_not_grow_with_the_document(pools, folder) -> None:
     gc.collect()
     tracemalloc.start()
     try:
-        for reading in pools(ReaderLimits()).read(folder.files("long.evil")):
+        for reading in pools(ROOMY).read(folder.files("long.evil")):
             assert reading.streaming
             count = sum(1 for _ in reading.chunks)
         peak = tracemalloc.get_traced_memory()[1]
@@ -241,7 +242,7 @@ def test_a_long_document_that_breaks_late_raises_out_of_its_chunks(pool, folder)
 
 
 def test_a_long_document_that_nobody_takes_is_given_up(pools, folder) -> None:
-    pool = pools(ReaderLimits())
+    pool = pools(ROOMY)
     readings = pool.read(folder.files("long.evil", "note.txt", content=b"words"))
     assert next(readings).streaming
     reading = pool.pids[0]
@@ -254,7 +255,7 @@ def test_a_slow_consumer_is_not_blamed_on_the_reader(pools, folder, monkeypatch)
     offset = [0.0]
     real = time.monotonic
     monkeypatch.setattr(time, "monotonic", lambda: real() + offset[0])
-    pool = pools(ReaderLimits(), workers=2)
+    pool = pools(ROOMY, workers=2)
     count = 0
     for reading in pool.read(folder.files("long.evil", "a.txt", "long.evil")):
         for number, _ in enumerate(reading.chunks):
@@ -280,7 +281,7 @@ def test_cancel_between_files_stops_and_leaves_nothing_running(pools, folder) ->
 
 
 def test_cancel_inside_a_streaming_document_raises_and_kills_its_process(pools, folder) -> None:
-    pool = pools(ReaderLimits())
+    pool = pools(ROOMY)
     asked = [False]
     readings = pool.read(folder.files("long.evil"), lambda: asked[0])
     reading = next(readings)
@@ -294,7 +295,7 @@ def test_cancel_inside_a_streaming_document_raises_and_kills_its_process(pools, 
 
 
 def test_cancel_is_seen_while_a_reader_says_nothing(pools, folder) -> None:
-    pool = pools(ReaderLimits())
+    pool = pools(ROOMY)
     deadline = time.monotonic() + 0.5
     with pytest.raises(Cancelled):
         list(pool.read(folder.files("sleep.evil"), lambda: time.monotonic() > deadline))
