@@ -49,6 +49,7 @@ _BOMS = (
 _CONTROLS = bytes(set(range(32)) - {8, 9, 10, 12, 13, 27}) + b"\x7f"
 _ASCII = bytes(range(128))
 _HIGH_BYTE = re.compile(rb"[\x80-\xff]")
+_GAP = re.compile(rb"\0{16,}")  # what a crash leaves in a log: a hole, the text beside it whole
 _REPLACEMENT = "\ufffd".encode()
 _HANGUL_COST = {ch: bits for bits, letters in HANGUL_BITS.items() for ch in letters}
 _THAI_COST = {ch: bits for bits, letters in THAI_BITS.items() for ch in letters}
@@ -124,12 +125,14 @@ def detect(file: BinaryIO, heartbeat: Callable[[], None] | None = None) -> Encod
     for bom, codec, label in _BOMS:
         if start.startswith(bom):
             return Encoding(codec, label, len(bom))
-    controls = len(start) - len(start.translate(None, _CONTROLS))
-    if controls:
+    if _controls(start):
         wide = _wide_encoding(start)
         if wide is not None:
             return wide
-        nuls = start.count(0)
+        start = _GAP.sub(b"", start)
+        if not start:
+            raise binary_content()
+        controls, nuls = _controls(start), start.count(0)
         if controls > max(2, CONTROL_SHARE * len(start)) or nuls > max(2, NUL_SHARE * len(start)):
             raise binary_content()
     evidence = _Evidence()
@@ -160,8 +163,8 @@ class _Evidence:
     def add(self, raw: bytes) -> bool:
         """Take one stretch; True when enough has been seen."""
         self.seen += len(raw)
-        self.controls += len(raw) - len(raw.translate(None, _CONTROLS))
-        high = len(raw.translate(None, _ASCII))
+        self.controls += _controls(_GAP.sub(b"", raw) if b"\0" in raw else raw)
+        high = high_bytes(raw)
         raw = self.pending + raw
         decoder = codecs.getincrementaldecoder("utf-8")("replace")
         text = decoder.decode(raw)
@@ -187,6 +190,10 @@ class _Evidence:
         if self.good > 2 * self.bad:
             return Encoding("utf-8", "UTF-8")
         return _legacy(self.sample)
+
+
+def _controls(raw: bytes) -> int:
+    return len(raw) - len(raw.translate(None, _CONTROLS))
 
 
 def _dense_lines(raw: bytes, room: int) -> bytes:
@@ -240,7 +247,7 @@ def _utf8_bits(text: str) -> int:
 
 def _legacy(sample: bytes) -> Encoding:
     """The cheapest of Korean, Thai and Western for a sample that is no UTF-8."""
-    high = max(1, len(sample.translate(None, _ASCII)))
+    high = max(1, high_bytes(sample))
     costs = _bits(sample)
     codec = min(costs, key=lambda name: costs[name])
     return Encoding(codec, _label(codec, sample), sure=costs[codec] <= DOUBTFUL_BITS * high)
@@ -346,6 +353,11 @@ def declared(label: str) -> Encoding | None:
         return Encoding(codecs.lookup(codec).name, label.strip())
     except LookupError:
         return None
+
+
+def high_bytes(raw: bytes) -> int:
+    """How many bytes of `raw` are no ASCII."""
+    return len(raw.translate(None, _ASCII))
 
 
 def reads(file: BinaryIO, heartbeat: Callable[[], None] | None) -> Iterator[bytes]:

@@ -23,6 +23,7 @@ from helpers.extract.stream import TextStream
 
 BREAK = "\0"  # stands for <br> while text is gathered; a text stream holds no NUL
 LEFTOVER_CHARS = 64_000  # code points of an unfinished tag that are still looked at in the end
+PROOF_BYTES = 12  # non-ASCII bytes from which they are believed against a charset named by habit
 KEYWORDS = 20  # entries of meta keywords taken as tags
 
 _SILENT = frozenset(["script", "style", "template", "noframes", "iframe", "object", "svg", "math"])
@@ -76,8 +77,10 @@ _BREAKING = frozenset(
 )
 _LINE_LIKE = frozenset(["li", "dt", "dd", "option"])
 _CHARSET = re.compile(
-    rb"""(?:charset|<\?xml[^>]{0,100}encoding)\s*=\s*["']?\s*([A-Za-z0-9_-]{2,30})"""
+    rb"""(?:charset|<\?xml[^>]{0,100}encoding)\s*=\s*["']?\s*([A-Za-z0-9_-]{2,30})""",
+    re.IGNORECASE,
 )
+_BY_DEFAULT = frozenset(["cp1252", "iso8859-1"])  # named by programs that never asked
 
 
 def read(file: BinaryIO, ctx: Context) -> Iterator[Item]:
@@ -94,10 +97,13 @@ def charset(file: BinaryIO, ctx: Context) -> encoding.Encoding:
     if found.skip or found.codec.startswith("utf-"):
         return found
     file.seek(0)
-    named = _CHARSET.search(file.read(limits.SNIFF_BYTES))
+    start = file.read(limits.READ_BYTES)
     file.seek(0)
+    named = _CHARSET.search(start[: limits.SNIFF_BYTES])
     declared = encoding.declared(named[1].decode("ascii")) if named else None
     if declared is None or declared.codec.startswith("utf-"):
+        return found
+    if declared.codec in _BY_DEFAULT and found.sure and encoding.high_bytes(start) >= PROOF_BYTES:
         return found
     return declared if declared.codec != found.codec else found
 

@@ -24,7 +24,12 @@ _SETEXT = re.compile(r"\A {0,3}(=+|-+)[ \t]*$")
 _FENCE = re.compile(r"\A {0,3}(`{3,}|~{3,})")
 _TABLE_RULE = re.compile(r"\A[ \t]{0,8}\|?[ \t:]*-[-: \t]*(?:\|[-: \t]*)*$")
 _CELL_BORDER = re.compile(r"(?<!\\)\|")
-_KEY = re.compile(r"\A([A-Za-z_][\w -]{0,40}?)[ \t]*[:=](?:[ \t]+(.*)|)$")
+_KEY = re.compile(
+    r"\A(\"[^\"\n]{1,40}\"|'[^'\n]{1,40}'|[^\W\d][^\s:=]{0,40}(?: [^\s:=]{1,40}){0,3}?)"
+    r"[ \t]*[:=](?:[ \t]+(.*)|)$"
+)
+_MATTER_LEAD = re.compile(r"\A(?:[ \t]*(?:#[^\n]*)?\n){1,20}")  # blank lines and comments
+_BLOCK_SIGNS = ("|", ">", "|-", ">-", "|+", ">+")  # the value stands indented below
 _LIST_ITEM = re.compile(r"\A[ \t]*-[ \t]+(.*)$")
 _SPECIAL_STARTS = frozenset("#`~=-|: \t")
 
@@ -53,8 +58,11 @@ def front_matter(start: str) -> tuple[str, int]:
             continue
         end = re.compile(rf"^(?:{re.escape(fence)}|\.\.\.)[ \t]*(?:\n|\Z)", re.MULTILINE)
         closed = end.search(start, 4, limits.FRONT_MATTER_CHARS)
-        if closed and _KEY.match(start[4 : closed.start()].split("\n", 1)[0]):
-            return start[4 : closed.start()], closed.end()
+        if closed is None:
+            continue
+        matter = start[4 : closed.start()]
+        if _KEY.match(_MATTER_LEAD.sub("", matter).split("\n", 1)[0]):
+            return matter, closed.end()
     return "", 0
 
 
@@ -175,10 +183,12 @@ def _metadata(matter: str) -> Metadata:
         keyed = _KEY.match(line)
         item = _LIST_ITEM.match(line)
         if keyed:
-            key = keyed[1].strip().lower()
+            key = _unquoted(keyed[1]).lower()
             found[key] = _values(keyed[2] or "", split=key != "title")
         elif item and key:
             found[key].append(_unquoted(item[1]))
+        elif key == "title" and line[:1] in " \t" and line.strip():
+            found[key].append(line.strip())
     title = " ".join(found.get("title", []))
     tags = [
         tag for name in ("tags", "tag", "keywords", "categories") for tag in found.get(name, [])
@@ -206,7 +216,7 @@ def _values(text: str, split: bool) -> list[str]:
         text = text[1:-1]
     if split and "," in text:
         return [_unquoted(part) for part in text.split(",") if part.strip()]
-    return [_unquoted(text)] if text and text not in ("|", ">", "|-", ">-") else []
+    return [_unquoted(text)] if text and text not in _BLOCK_SIGNS else []
 
 
 def _unquoted(text: str) -> str:

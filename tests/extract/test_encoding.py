@@ -173,6 +173,11 @@ def test_a_few_nuls_in_a_long_log_become_spaces() -> None:
     assert text_of(b"line of a log\n" * 1000 + b"\0\0end") == "line of a log\n" * 1000 + "  end"
 
 
+def test_hole_that_a_crash_left_in_a_log_does_not_make_it_binary() -> None:
+    raw = b"pump on\n" + b"\0" * 3000 + "펌프 꺼짐\n".encode("cp949") * 20
+    assert detect(io.BytesIO(raw)).codec == "cp949"
+
+
 def test_memory_does_not_grow_with_the_file() -> None:
     class Endless(io.RawIOBase):
         """64 MB of text that exists nowhere, counting the largest read."""

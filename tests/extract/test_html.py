@@ -86,6 +86,16 @@ def test_charset_is_right_even_where_the_page_is_wrong(charset: str, codec: str)
     assert shapes(page.encode(codec)) == [("paragraph", "노후 송수관 교체 공사")]
 
 
+def test_charset_named_by_habit_gives_way_to_what_the_bytes_show() -> None:
+    page = "<META CHARSET='ISO-8859-1'><p>{}</p>"
+    for text, codec in (("กำหนดการหยุดจ่ายน้ำ", "cp874"), ("노후 송수관 교체 공사", "cp949")):
+        raw = page.format(text).encode(codec)
+        assert html.charset(io.BytesIO(raw), Context()).codec == codec
+    assert (
+        html.charset(io.BytesIO(page.format("Ça va").encode("cp1252")), Context()).codec == "cp1252"
+    )
+
+
 def test_declared_charset_decides_where_bytes_cannot() -> None:
     page = (
         '<meta http-equiv="Content-Type" content="text/html; charset=windows-1251"><p>Съешь же</p>'

@@ -105,6 +105,27 @@ def test_toml_front_matter_is_known() -> None:
     assert (metadata.title, metadata.tags) == ("T", ("a", "b"))
 
 
+@pytest.mark.parametrize(
+    "matter",
+    [
+        "# a comment\nsecretkey: zebra",
+        "\nsecretkey: zebra",
+        "이름: 수도\nsecretkey: zebra",
+        "ชื่อเรื่อง: ประปา\nsecretkey: zebra",
+        '"quoted key": x\nsecretkey: zebra',
+        "summary: |\n  zebra\n  stripes\nnested:\n  secretkey: zebra",
+    ],
+)
+def test_front_matter_in_odd_forms_enters_no_block(matter: str) -> None:
+    assert [b.text for b in blocks(f"---\n{matter}\n---\nbody\n")] == ["body"]
+
+
+def test_title_that_stands_below_its_key_is_read() -> None:
+    [metadata, _] = read("---\ntitle: >-\n  Water\n  cuts\ntags: a\n---\nbody\n")
+    assert isinstance(metadata, Metadata)
+    assert (metadata.title, metadata.tags) == ("Water cuts", ("a",))
+
+
 def test_rule_at_the_start_is_no_front_matter() -> None:
     assert [b.text for b in blocks("---\n\ntext\n\n---\n\nmore\n")] == ["text", "more"]
 
