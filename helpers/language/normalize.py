@@ -25,16 +25,32 @@ _THAI_MARK = f"{_TONE}{_VOWEL}{_ABOVE}{_NIKHAHIT}"
 
 # Spellings of SARA AM with a tone mark in an odd place; the usual one is a plain replacement.
 _SARA_AM = re.compile(f"([{_TONE}]*)\u0e33([{_TONE}]+)")
-# Mark runs that are out of order or repeated; well-formed text has none, so `sub` finds nothing.
-_DISORDER = re.compile(
-    f"[{_THAI_MARK}]*(?:[{_TONE}{_ABOVE}{_NIKHAHIT}][{_VOWEL}]|[{_ABOVE}{_NIKHAHIT}][{_TONE}]"
-    f"|([{_THAI_MARK}])\\1)[{_THAI_MARK}]*"
+# Mark runs that are out of order or repeated. Well-formed text has none: a look suffices.
+_OUT_OF_ORDER = (
+    f"[{_TONE}{_ABOVE}{_NIKHAHIT}](?:[{_VOWEL}]|(?<=[{_ABOVE}{_NIKHAHIT}])[{_TONE}])"
+    f"|([{_THAI_MARK}])\\1"
 )
+_SUSPECT = re.compile(_OUT_OF_ORDER)
+_DISORDER = re.compile(f"[{_THAI_MARK}]*?(?:{_OUT_OF_ORDER})[{_THAI_MARK}]*")
 _SARA_AM_SIGN = "\u0e33"
 _DOUBLE_E = "\u0e40\u0e40"
 _SARA_AE = "\u0e41"
 
+# Between white space and a letter that never joins what precedes it.
+_SPACE = re.compile(
+    "(?<=[ \t\n\r])(?=[^ \t\n\r\u0300-\uffff\U00010000-\U0010ffff]"
+    "|[\u0e01-\u0e2e\u0e40-\u0e44\uac00-\ud7a3\u4e00-\u9fff])"
+)
+
 _OTHER_DIGIT = re.compile(r"[^\D0-9]")
+# One pass that most text survives without a find, instead of one for each rare thing: what is
+# invisible, digits of other scripts (a superset), the letters between being passed over quickly.
+_ODD = re.compile(
+    f"[{_INVISIBLE}\u0660-\u0669\u06f0-\u06f9\u07c0-\u07c9\u0966-\u0d6f\u0de6-\u0def"
+    "\u0e50-\u0e59\u0ed0-\u0ed9\u0f20-\u0f29\u1040-\u1049\u1090-\u1099\u17e0-\u17e9"
+    "\u1810-\u1819\u1946-\u19da\u1a80-\u1a99\u1b50-\u1c59\ua620-\ua629\ua8d0-\uabf9"
+    "\U00010000-\U0010ffff]"
+)
 
 # A cluster starts at a character that never joins what precedes it. Text between two starts is
 # folded on its own by `fold_with_map`, and the pieces together equal `fold` of the whole.
@@ -56,13 +72,12 @@ def fold(text: str) -> str:
     if text.isascii():
         return text.lower()
     folded = _compatible(text)
-    if _INVISIBLE_RUN.search(folded):
+    if _ODD.search(folded):
         folded = _compatible(_INVISIBLE_RUN.sub("", folded))
+        folded = _OTHER_DIGIT.sub(_ascii_digit, folded)
     folded = folded.casefold().replace("\u2019", "'").replace("\u2010", "-")
     if _THAI.search(folded):
         folded = _order_thai(folded)
-    if _OTHER_DIGIT.search(folded):
-        folded = _OTHER_DIGIT.sub(_ascii_digit, folded)
     if not unicodedata.is_normalized("NFC", folded):
         folded = unicodedata.normalize("NFC", folded)
     return folded
@@ -75,17 +90,24 @@ def fold_with_map(text: str) -> tuple[str, list[int]]:
     comes from text[offsets[a]:offsets[b]], widened by the caller to whole clusters if need be:
     every character of a cluster maps to the cluster's start.
     """
-    if text.isascii():
-        return text.lower(), list(range(len(text) + 1))
+    folded = fold(text)
+    if _is_letter_by_letter(text, folded):
+        return folded, list(range(len(text) + 1))
     pieces: list[str] = []
     offsets: list[int] = []
-    for start, end in _clusters(text):
-        piece = fold(text[start:end])
-        pieces.append(piece)
-        if len(piece) == end - start:
-            offsets.extend(range(start, end))
+    at = 0
+    for piece in _SPACE.split(text):
+        folded = fold(piece)
+        if _is_letter_by_letter(piece, folded):
+            pieces.append(folded)
+            offsets.extend(range(at, at + len(piece)))
         else:
-            offsets.extend([start] * len(piece))
+            for start, end in _clusters(piece):
+                folded = fold(piece[start:end])
+                pieces.append(folded)
+                same = len(folded) == end - start
+                offsets.extend(range(at + start, at + end) if same else [at + start] * len(folded))
+        at += len(piece)
     offsets.append(len(text))
     return "".join(pieces), offsets
 
@@ -104,6 +126,13 @@ def strip_marks(text: str) -> str:
 def clean_query(text: str) -> str:
     """`text` with NUL and lone surrogates as spaces: neither can be a word of any document."""
     return "".join(" " if c == "\0" or "\ud800" <= c <= "\udfff" else c for c in text)
+
+
+def _is_letter_by_letter(text: str, folded: str) -> bool:
+    """Whether folding changed nothing but case, so that every offset stays."""
+    if len(text) != len(folded):
+        return False
+    return text == folded or text.lower() == folded
 
 
 def _clusters(text: str) -> list[tuple[int, int]]:
@@ -134,7 +163,7 @@ def _compatible(text: str) -> str:
 
 
 def _order_thai(text: str) -> str:
-    if _DISORDER.search(text):
+    if _SUSPECT.search(text):
         text = _DISORDER.sub(_in_order, text)
     text = text.replace("\u0e4d\u0e32", _SARA_AM_SIGN)
     if _SARA_AM.search(text):

@@ -16,6 +16,7 @@ from __future__ import annotations
 import hashlib
 import re
 import unicodedata
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -103,6 +104,11 @@ class Query:
         return tuple(word for word in self.words if not word.weak) or self.words
 
     @property
+    def is_question(self) -> bool:
+        """Whether words that ask or join stand in it: its words are not all wanted at once."""
+        return "?" in self.text or any(word.weak for word in self.words)
+
+    @property
     def terms(self) -> tuple[str, ...]:
         """Every term of every word, distinct, in order."""
         found: dict[str, None] = {}
@@ -156,7 +162,7 @@ def query_terms(text: str) -> Query:
         for term, more in _units(token):
             term = term[:TERM_CHARS]
             if term not in words:
-                further = tuple(dict.fromkeys(m for m in more if m != term))
+                further = tuple(dict.fromkeys(m for m in more if m != term and m not in weak))
                 surface = term if "\u0e00" <= token[0] <= "\u0e7f" else token
                 words[term] = Word(surface, term, further, term in weak)
     phrases = (next(filter(None, groups), "") for groups in _QUOTED.findall(folded))
@@ -179,9 +185,15 @@ def grams(text: str) -> list[str]:
     return found
 
 
-def tokens(folded: str) -> list[tuple[int, int, str]]:
-    """(start, end, terms joined by spaces) of each token of a folded text, for highlights."""
-    return [(m.start(), m.end(), _MEMO[m[0]]) for m in _pattern(folded).finditer(folded)]
+def tokens(folded: str) -> Iterator[tuple[int, int, str]]:
+    """(start, end, token) of each token of a folded text: what is analysed in one piece."""
+    for match in _pattern(folded).finditer(folded):
+        yield match.start(), match.end(), match[0]
+
+
+def token_terms(token: str) -> list[str]:
+    """The terms of one token."""
+    return _MEMO[token].split()
 
 
 @lru_cache(maxsize=1)

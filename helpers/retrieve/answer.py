@@ -16,7 +16,7 @@ from typing import Any
 
 from helpers.language import thai
 from helpers.language.normalize import fold_with_map
-from helpers.language.terms import Query, tokens
+from helpers.language.terms import Query, token_terms, tokens
 from helpers.retrieve.fuse import Fused
 
 SHORTEST_TEXT = 1  # code points of a shortened first result, at least
@@ -51,10 +51,8 @@ def highlights(text: str, query: Query) -> list[Span]:
     wanted = {term for word in query.strong for term in (word.term, *word.more)}
     folded, offsets = fold_with_map(text)
     spans: list[Span] = []
-    for start, end, terms in tokens(folded):
-        matched = wanted.intersection(terms.split())
-        if matched:
-            spans += [(start + a, start + b) for a, b in _within(folded[start:end], matched)]
+    for start, _, token in tokens(folded):
+        spans += [(start + a, start + b) for a, b in _within(token, wanted)]
     return _on_original(_merged(spans), offsets)
 
 
@@ -101,16 +99,19 @@ def _shortened(text: str, max_tokens: int) -> str:
     return text[: space if space > 0 else end].rstrip() or text[:end]
 
 
-def _within(token: str, matched: set[str]) -> list[Span]:
-    """The parts of one folded token that the matched terms stand for.
+def _within(token: str, wanted: set[str]) -> list[Span]:
+    """The parts of one folded token that wanted terms stand for.
 
     An ASCII word as a whole: its stem is no word. In scripts without spaces or with particles
     the term itself; where it does not stand in the token as such, the whole token.
     """
+    if "\u0e00" <= token[0] <= "\u0e7f":
+        return _thai_spans(token, wanted) if any(term in token for term in wanted) else []
+    matched = wanted.intersection(token_terms(token))
+    if not matched:
+        return []
     if token.isascii():
         return [(0, len(token))]
-    if "\u0e00" <= token[0] <= "\u0e7f":
-        return _thai_spans(token, matched)
     spans = [(at, at + len(term)) for term in matched for at in _all(token, term)]
     return spans or [(0, len(token))]
 

@@ -29,7 +29,8 @@ PRUNE_SHARE = 0.03  # of all chunks: a term in more of them says little
 PRUNE_FROM = 300  # chunks; a term in fewer costs nothing, however small the index
 KEEP_RAREST = 2  # terms kept when every one is common
 TERMS = 10  # terms searched for, the rarest first
-POOL = 50  # candidates that are looked at closely
+POOL = 50  # candidates
+LOOK = 30  # candidates, the first ones, that are looked at closely: more changed no set
 DEEP_POOL = 250  # candidates when a later page is asked for
 FEW_WORDS = 3  # words up to which a chunk with all of them comes first
 SHORT_CHARS = 2  # letters of a query that every hit must hold as typed
@@ -88,7 +89,7 @@ def search(
     if not found:
         few = len(query.words) <= FEW_WORDS or query.phrases
         return [Hit(i, 1.0) for i in _scan(query, passages, filters)] if few else []
-    head, rest = dict(list(found.items())[:POOL]), list(found)[POOL:]
+    head, rest = dict(list(found.items())[:LOOK]), list(found)[LOOK:]
     hits = _ranked(query, passages, head, full)
     if query.phrases and not any(_holds(passages, hit.chunk, query.phrases) for hit in hits):
         known = {hit.chunk for hit in hits}
@@ -109,12 +110,19 @@ def _plan(query: Query, counts: _Counts, aliases: Sequence[Sequence[str]]) -> Pl
     kept = [term for term in terms if counts[term] <= counts.bound] or terms[:KEEP_RAREST]
     phrases = [*_respelled(words, counts), *(_phrase(alias) for alias in aliases)]
     parts = [*map(_quoted, kept[:TERMS]), *phrases]
-    return Plan(" OR ".join(parts), _conjunction(words, counts, phrases))
+    all_of = _conjunction(words, counts, phrases) if _is_few_words(query) else ""
+    return Plan(" OR ".join(parts), all_of)
+
+
+def _is_few_words(query: Query) -> bool:
+    """Whether all words are wanted at once. A question's are not: putting chunks that hold them
+    all first cost 1 to 2 points on every set of questions."""
+    return len(query.words) <= FEW_WORDS and not query.is_question
 
 
 def _conjunction(words: Sequence[Word], counts: _Counts, phrases: Sequence[str]) -> str:
     """All words at once, each in any of its forms; "" where that cannot help."""
-    if not 1 < len(words) <= FEW_WORDS:
+    if len(words) < 2:
         return ""
     if min(counts[word.term] for word in words) > counts.bound:
         return ""
@@ -181,7 +189,7 @@ def _ranked(query: Query, passages: Passages, found: dict[int, float], full: set
     coverage = _coverage(query, texts)
     best = max(found.values(), default=0.0) or 1.0
     exact = _exact_strings(query)
-    few = len(query.strong) <= FEW_WORDS
+    few = _is_few_words(query)
     hits = []
     for i, text in texts.items():
         score = (found[i] / best + COVERAGE * coverage[i]) / (1 + COVERAGE)
