@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-GROUND = {"errors", "limits", "files", "log", "config"}
+GROUND = {"errors", "limits", "files", "log", "config", "packages"}
 STORY_ROOMS = {"source", "language", "extract", "store", "semantic", "remote", "retrieve", "jobs"}
 SERVICE_ROOMS = {"jobs", "store", "config", "source", "language", "extract"}
 DOOR_ROOMS = {"service", "clients", "evaluate", "doctor", "bundle", "setup"}
@@ -40,11 +40,12 @@ MAY_IMPORT = {
     "stdio": set(),
     "render": set(),
     "mcp_offer": set(),
+    "mcp_reply": {"mcp_offer", "render"},
     "rag_sync": STORY_ROOMS
     | DOOR_ROOMS
     | {"changes", "survey", "intake"},  # its command line is a door
-    "rag_search": STORY_ROOMS | DOOR_ROOMS,
-    "rag_server": DOOR_ROOMS | {"stdio", "render", "mcp_offer", "rag_search"},
+    "rag_search": STORY_ROOMS | DOOR_ROOMS | {"render"},
+    "rag_server": DOOR_ROOMS | {"stdio", "mcp_offer", "mcp_reply", "rag_search"},
     "semantic_worker": {"semantic"},
     "ui": DOOR_ROOMS,
 }
