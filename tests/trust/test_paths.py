@@ -355,7 +355,8 @@ def test_23_vanished_root_prunes_nothing_and_says_why(
 def test_23_folder_moved_away_and_back_around_a_kill_is_indexed_again(stage: Stage) -> None:
     def sync(change: str) -> int:
         """A sync that trusts young time stamps, with one more `change` to its module."""
-        lines = f"import os, rag_sync\nrag_sync.delta.UNSETTLED_NS = 0\n{change}\nrag_sync.main()"
+        young = "from helpers.source import delta\ndelta.UNSETTLED_NS = 0"
+        lines = f"import os, rag_sync\n{young}\n{change}\nrag_sync.main()"
         words = [sys.executable, "-c", lines, *stage.command("rag_sync.py", "--quiet")[2:]]
         return subprocess.run(words, cwd=ROOT, check=False, timeout=60).returncode
 
