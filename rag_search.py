@@ -28,6 +28,7 @@ from helpers.retrieve import aliases, answer, filename, fuse, fuzzy, keyword
 from helpers.retrieve import passages as rows
 from helpers.retrieve.fuse import Fused
 from helpers.retrieve.hit import Filters, Leg
+from helpers.retrieve.locate import located
 from helpers.retrieve.passages import Passage, Passages
 from helpers.retrieve.request import MODES, UNLIMITED_TOKENS, SearchRequest, check_range, shown
 from helpers.source import names
@@ -91,13 +92,14 @@ class Searcher:
         self._check_base(request.kb_id)
         mode = _effective_mode(request.mode)
         query = query_terms(request.query)
+        further = aliases.expansions(query, self.settings.data_dir)
         with self._one_state():
             passages = Passages(self.db)
-            legs = self._legs(query, passages, request)
+            legs = self._legs(query, further, passages, request)
             known = passages.load(hit.chunk for leg in legs for hit in leg.hits)
             found = [item for item in fuse.fuse(legs, known) if self._is_there(item.passage)]
             index = self._index_facts()
-        if len(query.text) <= keyword.SHORT_CHARS:
+        if len(query.text) <= keyword.SHORT_CHARS and not further:
             found = [item for item in found if query.text in passages.folded(item.passage)]
         return self._answer(request, query, mode, legs, found, index)
 
@@ -145,10 +147,15 @@ class Searcher:
                 f"Known: {self.settings.kb_id}. Leave kb_id out to use it.",
             )
 
-    def _legs(self, query: Query, passages: Passages, request: SearchRequest) -> list[Leg]:
+    def _legs(
+        self,
+        query: Query,
+        further: list[list[str]],
+        passages: Passages,
+        request: SearchRequest,
+    ) -> list[Leg]:
         filters = request.filters
-        deep = request.offset + request.limit > keyword.POOL
-        further = aliases.expansions(query, self.settings.data_dir)
+        deep = request.offset + request.limit >= keyword.POOL
         words = _leg(
             "keyword", lambda: keyword.search(query, passages, filters, further, deep=deep)
         )
@@ -239,7 +246,7 @@ def _effective_mode(asked: str) -> str:
 def _chunk_facts(passage: Passage) -> dict[str, Any]:
     return {
         "chunk_id": passage.chunk_id,
-        "location": passage.location,
+        "location": located(passage.location, passage.text, ()),
         "text": passage.text,
         "untrusted": True,
     }

@@ -63,7 +63,9 @@ class _Sync:
         self, settings: Settings, job: JobHandle, root: Root, db: database.Connection
     ) -> None:
         self.settings, self.job, self.root, self.db = settings, job, root, db
-        self.policy = ReadPolicy(ChunkPolicy(settings.chunk_chars, settings.chunk_overlap))
+        self.policy = ReadPolicy(
+            ChunkPolicy(settings.chunk_chars, settings.chunk_overlap, settings.thai_words)
+        )
         # Fingerprints of readers whose chunks need not be made again: by force, of none.
         self.valid = frozenset(() if job.force else _fingerprints(self.policy).values())
         self.readers = snapshots.readers_digest(self.valid)

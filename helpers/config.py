@@ -24,6 +24,7 @@ PROJECT = Path(__file__).resolve().parent.parent
 DEFAULT_KB = "default"
 PREFIX = "RAGDOC_"
 SEMANTIC_CHOICES = ("auto", "on", "off")
+THAI_CHOICES = ("bundled", "pythainlp")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +40,7 @@ class Settings:
     quiet: bool = False
     chunk_chars: int = limits.CHUNK_CHARS
     chunk_overlap: int = limits.CHUNK_OVERLAP
+    thai_words: str = THAI_CHOICES[0]
     exclude: tuple[str, ...] = ()
     exclude_dirs: tuple[str, ...] = ()
     exclude_files: tuple[str, ...] = ()
@@ -63,7 +65,7 @@ class Settings:
             *("--knowledge-dir", str(self.knowledge_dir), "--data-dir", str(self.data_dir)),
             *("--db", str(self.db), "--kb", self.kb_id, "--semantic", self.semantic),
             *("--chunk-chars", str(self.chunk_chars), "--chunk-overlap", str(self.chunk_overlap)),
-            *("--workers", str(self.workers)),
+            *("--thai-words", self.thai_words, "--workers", str(self.workers)),
         ]
         if self.semantic_model_dir:
             words += ["--semantic-model-dir", str(self.semantic_model_dir)]
@@ -96,6 +98,11 @@ def add_shared_flags(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--chunk-chars", metavar="N", help="characters per chunk (default: 900)")
     group.add_argument("--chunk-overlap", metavar="N", help="characters of overlap (default: 120)")
     group.add_argument(
+        "--thai-words",
+        choices=THAI_CHOICES,
+        help="who finds Thai words where a chunk must be cut inside a run (default: bundled)",
+    )
+    group.add_argument(
         "--workers", metavar="N", help="reader processes (default: one per core, at most 4)"
     )
     group.add_argument("--quiet", action="store_true", default=None, help="no progress, no notes")
@@ -127,6 +134,7 @@ def resolve(
         exclude=_list(find("exclude"), split=False),
         exclude_dirs=_list(find("exclude_dirs")),
         exclude_files=_list(find("exclude_files")),
+        thai_words=_choice("thai_words", find("thai_words") or THAI_CHOICES[0], THAI_CHOICES),
         workers=_number("workers", find("workers"), 0),
     )
     return _checked(settings)

@@ -14,6 +14,7 @@ import importlib.util
 from dataclasses import dataclass
 from typing import BinaryIO, cast
 
+from helpers import packages
 from helpers.errors import Unread
 from helpers.extract import sniff
 from helpers.extract.blocks import Reader
@@ -207,7 +208,7 @@ def fingerprint(found: Format) -> str:
     if found.is_text:
         parts.append(f"text{TEXT_FAMILY_VERSION}")
     if found.package is not None:
-        parts.append(f"{found.package}={_installed_version(found.package)}")
+        parts.append(f"{found.package}={packages.version(found.package) or 'absent'}")
     return "/".join(parts)
 
 
@@ -345,15 +346,3 @@ def _available(entry: Format) -> str:
     if entry.package is not None and importlib.util.find_spec(entry.package) is None:
         return f"missing: pip install {entry.package}"
     return "ok"
-
-
-def _installed_version(package: str) -> str:
-    """A distribution's version, or "absent"; imported late, it costs 30 ms."""
-    if importlib.util.find_spec(package) is None:
-        return "absent"
-    from importlib import metadata
-
-    try:
-        return metadata.version(package)
-    except metadata.PackageNotFoundError:
-        return "unknown"

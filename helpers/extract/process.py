@@ -197,7 +197,7 @@ def child_settings(policy: ReadPolicy, registry: str, paths: tuple[str, ...]) ->
     return {
         "registry": registry,
         "paths": [*packages, *paths],
-        "chunk": [policy.chunk.chars, policy.chunk.overlap],
+        "chunk": [policy.chunk.chars, policy.chunk.overlap, policy.chunk.thai_words],
         **dataclasses.asdict(caps),
     }
 

@@ -27,7 +27,8 @@ from helpers.limits import (
     SECTION_LABEL_CHARS,
 )
 
-CHUNKER_VERSION = 2
+CHUNKER_VERSION = 3
+ROWS_CHARS = 900  # code points of the row offsets of one chunk
 STRETCH_SHARE = 1.15  # of the target: a rest that fits into this is not cut once more
 SUBSTANCE_SHARE = 0.5  # of the target: enough to stand alone when the next block does not fit
 SECTION_SHARE = 0.33  # of the target: enough to stand alone when a new section begins
@@ -68,6 +69,7 @@ class ChunkPolicy:
 
     chars: int = CHUNK_CHARS
     overlap: int = CHUNK_OVERLAP
+    thai_words: str = thai.BUNDLED
 
     def __post_init__(self) -> None:
         low, high = CHUNK_CHARS_RANGE
@@ -79,7 +81,7 @@ class ChunkPolicy:
     @property
     def fingerprint(self) -> str:
         """Changes whenever the same blocks could give other chunks."""
-        words = thai.chunk_fingerprint()
+        words = thai.segmenter_fingerprint(self.thai_words)
         return f"chunk {CHUNKER_VERSION}, {self.chars}/{self.overlap}, {words}"
 
     @property
@@ -127,6 +129,7 @@ class _Running:
         self.ready: list[Chunk] = []
         self.target = policy.chars
         self.repeat = policy.repeat
+        self.words = policy.thai_words
         self.stretch = min(CHUNK_TEXT_CHARS, int(policy.chars * STRETCH_SHARE))
         self.substance = int(policy.chars * SUBSTANCE_SHARE)
         self.title = title
@@ -148,6 +151,7 @@ class _Running:
         self.headed = False  # whether the parts are headings so far
         self.last: Place | None = None
         self.ocr = False
+        self.rows: list[str] = []  # "offset:row" of each table row
         self.chunk_path = self.path
 
     # --- what comes in ---------------------------------------------------------------
@@ -241,6 +245,8 @@ class _Running:
             self.size += 1 if tight else 2
         elif kind == "table_row" and self.header:
             self._repeat_header()
+        if kind == "table_row" and block.location is not None and block.location.number is not None:
+            self.rows.append(f"{self.size}:{block.location.number}")
         self.parts.append(text)
         self.size += len(text)
         self.kind = kind
@@ -283,7 +289,8 @@ class _Running:
             room = self._room(kind)
             if length - start <= room + self.stretch - self.target:
                 break
-            cut = sentences.cut_position(text, start, start + room, lines=kind in _LINES)
+            stop = start + room
+            cut = sentences.cut_position(text, start, stop, kind in _LINES, self.words)
             self._append(block, kind, text[start:cut].rstrip(), lines.at(start, cut))
             self._flush("")
             begin = start
@@ -317,6 +324,8 @@ class _Running:
             text = "".join(self.parts).strip()
             heading = tuple(name for _, name in self.chunk_path)
             where = _span(self.first, self.last)
+            if self.rows and len(text) == self.size:
+                where["rows"] = _clip_rows(self.rows)
             self.ready.append(Chunk(text, self._context(), heading, where, self.ocr))
         ocr, kind = self.ocr, self.kind
         self._clear()
@@ -368,6 +377,12 @@ def _span(first: dict[str, Any] | Place | None, last: Place | None) -> dict[str,
     if "end" in where:
         where["label"] = _COUNTED.sub(rf"\1s \2–{where['end']}", where["label"])
     return where
+
+
+def _clip_rows(rows: list[str]) -> str:
+    """Rows as `offset:row offset:row …`, so that an answer can name the very row it found."""
+    joined = " ".join(rows)
+    return joined if len(joined) <= ROWS_CHARS else joined[: joined.rfind(" ", 0, ROWS_CHARS)]
 
 
 def _continues(last: Place | None, place: Place | None) -> bool:

@@ -36,11 +36,14 @@ _JOINERS = frozenset("\u200d\u034f")
 _LEADING_VOWELS = frozenset("เแโใไ")
 
 
-def cut_position(text: str, start: int, stop: int, *, lines: bool = False) -> int:
+def cut_position(
+    text: str, start: int, stop: int, lines: bool = False, thai_words: str = "bundled"
+) -> int:
     """The best place in (start, stop] to end a piece that begins at `start`.
 
-    `stop` must lie inside the text. Order of preference: paragraph, (line, where `lines` says
-    that line breaks mean something), sentence, phrase, word, grapheme cluster.
+    `stop` must lie inside the text; `thai_words` says who cuts Thai (see thai.segment). Order of
+    preference: paragraph, (line, where `lines` says that line breaks mean something), sentence,
+    phrase, word, grapheme cluster.
     """
     width = stop - start
     full = start + int(width * FULL_SHARE)
@@ -55,7 +58,7 @@ def cut_position(text: str, start: int, stop: int, *, lines: bool = False) -> in
             found = _last_space(text, start, low, stop)
         if found > start:
             return found
-    return _inside_run(text, start, stop)
+    return _inside_run(text, start, stop, thai_words)
 
 
 def overlap_position(text: str, start: int, cut: int, size: int) -> int:
@@ -175,10 +178,10 @@ def _between_thai(text: str, begin: int, end: int) -> bool:
     return end < len(text) and is_thai(text[begin - 1]) and is_thai(text[end])
 
 
-def _inside_run(text: str, start: int, stop: int) -> int:
+def _inside_run(text: str, start: int, stop: int, thai_words: str) -> int:
     """A cut in text without a space: at a Thai word, else at a grapheme cluster."""
     if is_thai(text[stop - 1]) and is_thai(text[stop]):
-        found = _thai_word_end(text, start, stop)
+        found = _thai_word_end(text, start, stop, thai_words)
         if found > start:
             return found
     return _cluster_cut(text, start, stop)
@@ -192,13 +195,13 @@ def _cluster_cut(text: str, start: int, stop: int) -> int:
     return stop
 
 
-def _thai_word_end(text: str, start: int, stop: int) -> int:
+def _thai_word_end(text: str, start: int, stop: int, thai_words: str) -> int:
     begin = stop
     while begin > start and is_thai(text[begin - 1]):
         begin -= 1
     from helpers.language import thai  # the word list is read for the first such cut only
 
-    words = thai.segment(text[begin : stop + THAI_LOOKAHEAD])
+    words = thai.segment(text[begin : stop + THAI_LOOKAHEAD], thai_words)
     best, position = -1, begin
     for word in words:
         if position > stop:

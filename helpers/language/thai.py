@@ -2,8 +2,9 @@
 
 Promises: `pieces` cuts a run of folded Thai letters by greedy longest match over character
 clusters with the bundled word list, so the same run gives the same pieces whatever is installed;
-`units` adds what makes names and compounds findable; `segment` and `boundaries` give whole words
-for cutting chunks, by pythainlp's newmm where that is importable.
+`units` adds what makes names and compounds findable; `segment` gives whole words for cutting
+chunks, by the same list or, where asked for, by pythainlp's newmm (which costs a reader process
+70 MB and half a second, and its upgrades a reading of every document: so not by default).
 
 Does not: normalise (see normalize.fold), know parts of speech, or load anything before the first
 Thai text is met. The word list loads in about 15 ms.
@@ -19,6 +20,9 @@ from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
 
+from helpers import packages
+
+BUNDLED, PYTHAINLP = "bundled", "pythainlp"  # who cuts whole words for the chunker
 WORD_LIST = Path(__file__).with_name("data") / "thai_words.txt"
 GREEDY_VERSION = 1
 PREFIX_CHARS = 3  # letters that select the candidate lengths
@@ -133,12 +137,12 @@ def index_terms(run: str) -> list[str]:
     return found
 
 
-def segment(text: str) -> list[str]:
+def segment(text: str, by: str = BUNDLED) -> list[str]:
     """`text`, original or folded, as whole words; joined they are `text` again.
 
-    By pythainlp's newmm where it is importable, else by `pieces`.
+    By `pieces`, or by pythainlp's newmm where `by` says so and it is importable.
     """
-    newmm = _newmm()
+    newmm = _newmm() if by == PYTHAINLP else None
     found: list[str] = []
     at = 0
     for match in _RUN.finditer(text):
@@ -155,24 +159,10 @@ def segment(text: str) -> list[str]:
     return found
 
 
-def boundaries(text: str) -> list[int]:
-    """Offsets in `text`, ascending, at which a Thai word begins or ends; 0 and len(text) too."""
-    found = {0, len(text)}
-    at = 0
-    for word in segment(text):
-        at += len(word)
-        found.add(at)
-    return sorted(found)
-
-
-def chunk_fingerprint() -> str:
-    """What cuts whole words here: part of the chunker's fingerprint, not of the analyser's."""
-    from importlib import metadata  # 60 ms, and only a sync asks
-
-    try:
-        return f"newmm {metadata.version('pythainlp')}"
-    except metadata.PackageNotFoundError:
-        return f"greedy {GREEDY_VERSION}"
+def segmenter_fingerprint(by: str = BUNDLED) -> str:
+    """What cuts whole words: part of the chunker's fingerprint, not of the analyser's."""
+    version = packages.version("pythainlp") if by == PYTHAINLP else None
+    return f"newmm {version}" if version else f"greedy {GREEDY_VERSION}"
 
 
 @lru_cache(maxsize=WORDS_KEPT)

@@ -18,6 +18,7 @@ from helpers.language import thai
 from helpers.language.normalize import fold_with_map
 from helpers.language.terms import Query, token_terms, tokens
 from helpers.retrieve.fuse import Fused
+from helpers.retrieve.locate import located
 
 SHORTEST_TEXT = 1  # code points of a shortened first result, at least
 ASCII_PER_TOKEN = 4  # ASCII characters counted as one token; any other character is one
@@ -61,6 +62,7 @@ def result(
 ) -> dict[str, Any]:
     """One entry of Answer.results; `text` is the passage's, or its shortened start."""
     passage = fused.passage
+    spans = highlights(text, query)
     return {
         "rank": rank,
         "kb_id": kb_id,
@@ -68,9 +70,9 @@ def result(
         "path": passage.path,
         "absolute_path": absolute_path,
         "title": passage.title,
-        "location": passage.location,
+        "location": located(passage.location, text, spans),
         "text": text,
-        "highlights": [list(span) for span in highlights(text, query)],
+        "highlights": [list(span) for span in spans],
         "score": round(fused.score, 6),
         "matched_by": list(fused.matched_by),
         "modified": iso(passage.mtime_ns),

@@ -307,7 +307,8 @@ def test_a_label_names_both_ends_of_what_it_spans() -> None:
     rows = [Location("sheet", f"Stock row {n}", n, "Stock") for n in (1, 2, 3)]
     (sheet,) = chunks(*[Block(f"r{n.number}", "table_row", location=n) for n in rows])
     assert sheet.location == {
-        "kind": "sheet", "label": "Stock rows 1–3", "sheet": "Stock", "row": 1, "end": 3
+        "kind": "sheet", "label": "Stock rows 1–3", "sheet": "Stock", "row": 1, "end": 3,
+        "rows": "0:1 3:2 6:3",
     }  # fmt: skip
     (lines,) = chunks(Block("x\ny", "line", location=Location("line", "line 4", 4, None, 5)))
     assert lines.location["label"] == "lines 4–5"

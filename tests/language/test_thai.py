@@ -43,12 +43,9 @@ def test_pieces_join_to_the_run_and_units_to_the_terms(run: str) -> None:
 
 
 @settings(deadline=None)  # the first example loads the segmenter
-@given(st.text(max_size=40) | THAI)
-def test_segment_and_boundaries_cover_any_text(text: str) -> None:
-    words = thai.segment(text)
-    assert "".join(words) == text
-    bounds = thai.boundaries(text)
-    assert bounds[0] == 0 and bounds[-1] == len(text) and bounds == sorted(set(bounds))
+@given(st.text(max_size=40) | THAI, st.sampled_from((thai.BUNDLED, thai.PYTHAINLP)))
+def test_segments_join_to_any_text(text: str, by: str) -> None:
+    assert "".join(thai.segment(text, by)) == text
 
 
 def test_no_piece_ends_inside_a_cluster() -> None:
@@ -60,7 +57,7 @@ def test_no_piece_ends_inside_a_cluster() -> None:
 
 
 def test_importing_the_segmenter_writes_nothing_into_the_home_directory(tmp_path: Path) -> None:
-    code = "from helpers.language import thai; print(len(thai.segment('ข่าวน้ำท่วม')))"
+    code = "from helpers.language import thai; print(len(thai.segment('ข่าวน้ำท่วม', thai.PYTHAINLP)))"
     done = subprocess.run(
         [sys.executable, "-c", code],
         cwd=Path(thai.__file__).parents[2],
@@ -74,4 +71,5 @@ def test_importing_the_segmenter_writes_nothing_into_the_home_directory(tmp_path
 
 
 def test_fingerprint_names_the_segmenter() -> None:
-    assert thai.chunk_fingerprint().split()[0] in ("newmm", "greedy")
+    assert thai.segmenter_fingerprint().startswith("greedy")
+    assert thai.segmenter_fingerprint(thai.PYTHAINLP).split()[0] in ("newmm", "greedy")

@@ -1,0 +1,36 @@
+from __future__ import annotations
+
+from helpers.retrieve.locate import located
+
+SHEET = {"kind": "sheet", "label": "Q1 rows 1–9", "sheet": "Q1", "row": 1, "end": 9}
+TEXT = "Month | Sum\nMay | 10\nJune | 20"
+
+
+def test_row_with_most_distinct_words_is_cited() -> None:
+    place = located(SHEET | {"rows": "12:4 21:9"}, TEXT, [(0, 5), (12, 15), (21, 25), (28, 30)])
+    assert place == {
+        "kind": "sheet",
+        "label": "Q1 row 9",
+        "sheet": "Q1",
+        "row": 9,
+        "span": "Q1 rows 1–9",
+    }
+
+
+def test_first_of_equal_rows_is_cited() -> None:
+    assert located(SHEET | {"rows": "12:4 21:9"}, TEXT, [(12, 15), (21, 25)])["row"] == 4
+
+
+def test_words_in_the_header_alone_leave_the_whole_span() -> None:
+    assert located(SHEET | {"rows": "12:4 21:9"}, TEXT, [(0, 5)]) == SHEET
+
+
+def test_row_of_a_csv_file_keeps_its_kind() -> None:
+    line = {"kind": "line", "label": "rows 1–3", "line": 1, "end": 3, "rows": "12:2 21:3"}
+    place = located(line, TEXT, [(21, 25)])
+    assert (place["label"], place["line"]) == ("row 3", 3)
+
+
+def test_location_without_or_with_broken_rows_is_left_as_it_is() -> None:
+    for rows in ({}, {"rows": ""}, {"rows": "x:y 3"}, {"rows": 7}):
+        assert located(SHEET | rows, TEXT, [(0, 5)]) == SHEET
