@@ -65,6 +65,8 @@ OWNERS = {
     "mcp": {"rag_server"},
     "mcp_types": {"rag_server"},
     "anyio": {"rag_server"},
+    "pydantic": {"rag_server"},
+    "uvicorn": {"rag_server"},
     "http.server": {"ui.console"},
     "subprocess": {"helpers.extract", "helpers.semantic.client", "helpers.jobs.spawn"}
     | {"helpers.setup", "helpers.bundle"},
