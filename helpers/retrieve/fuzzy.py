@@ -32,10 +32,7 @@ def search(query: Query, passages: Passages, filters: Filters) -> list[Hit]:
         return []
     rows = passages.load(_candidates(passages, wanted, filters))
     held = {i: set(grams(row.text)) for i, row in rows.items()}
-    weights = {}
-    for gram in wanted:
-        those = sum(gram in found for found in held.values())
-        weights[gram] = math.log((len(held) + 1) / (those + 0.5)) + 0.1
+    weights = _weights(wanted, list(held.values()))
     total = sum(weights.values())
     hits = []
     for i, found in held.items():
@@ -43,6 +40,18 @@ def search(query: Query, passages: Passages, filters: Filters) -> list[Hit]:
         if share >= LEAST_SHARE:
             hits.append(Hit(i, share))
     return sorted(hits, key=lambda h: (-h.score, rows[h.chunk].path, rows[h.chunk].ordinal))
+
+
+def _weights(wanted: list[str], texts: list[set[str]]) -> dict[str, float]:
+    """Rare groups count more; one that no candidate holds is a misread letter, and counts like
+    the average."""
+    weights: dict[str, float] = {}
+    for gram in wanted:
+        holders = sum(gram in text for text in texts)
+        if holders:
+            weights[gram] = math.log((len(texts) + 1) / (holders + 0.5)) + 0.1
+    average = sum(weights.values()) / max(1, len(weights)) or 1.0
+    return {gram: weights.get(gram, average) for gram in wanted}
 
 
 def _candidates(passages: Passages, wanted: list[str], filters: Filters) -> list[int]:

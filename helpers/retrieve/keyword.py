@@ -95,7 +95,7 @@ def search(
         known = {hit.chunk for hit in hits}
         hits = [*(Hit(i, 1.0) for i in _scan(query, passages, filters) if i not in known), *hits]
     hits += [Hit(i, 0.0, rest=True) for i in rest]
-    if len(query.text) <= SHORT_CHARS:
+    if len(query.text) <= SHORT_CHARS and not aliases:
         texts = passages.load(hit.chunk for hit in hits)
         hits = [
             h for h in hits if h.chunk in texts and query.text in passages.folded(texts[h.chunk])

@@ -16,6 +16,7 @@ from helpers.retrieve.hit import Filters
 
 MODES = ("auto", "hybrid", "lexical", "semantic")
 UNLIMITED_TOKENS = 10**9
+MOST_NS = 2**63 - 1  # ns since 1970 that the index can hold
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +92,7 @@ def _after_ns(text: str | None) -> int | None:
         moment = datetime.fromisoformat(plain)
         if moment.tzinfo is None:
             moment = moment.replace(tzinfo=timezone.utc)
-        return int(moment.timestamp()) * NS_PER_S
+        return max(-MOST_NS, min(MOST_NS, int(moment.timestamp()) * NS_PER_S))
     except (ValueError, OverflowError):
         raise UsageError(
             f"modified_after is {shown(text)}", "Give a date like 2024-05-31 or a UTC time."
