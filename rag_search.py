@@ -281,7 +281,7 @@ def _run(settings: Settings, arguments: argparse.Namespace) -> None:
                 print(json.dumps(entry, ensure_ascii=False))
     elif arguments.eval:
         _evaluate(settings, arguments)
-    elif arguments.query is None:
+    elif not arguments.query:
         raise UsageError("There is nothing to search for", "Give a query, --eval or --export.")
     else:
         found = search(_request(arguments), settings)
@@ -307,7 +307,7 @@ def _evaluate(settings: Settings, arguments: argparse.Namespace) -> None:
 
 def _request(arguments: argparse.Namespace) -> SearchRequest:
     return SearchRequest(
-        arguments.query,
+        " ".join(arguments.query),
         limit=arguments.limit,
         mode=arguments.mode,
         path=arguments.path,
@@ -346,7 +346,7 @@ def _parser() -> argparse.ArgumentParser:
         description="Find passages in the indexed documents.",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("query", metavar="QUERY", nargs="?", help="words, a name, or a question")
+    parser.add_argument("query", metavar="QUERY", nargs="*", help="words, a name, or a question")
     what = parser.add_mutually_exclusive_group()
     what.add_argument("--eval", metavar="GOLDEN", help="ask every question of a golden file")
     what.add_argument("--export", action="store_true", help="every chunk, one JSON line each")

@@ -115,3 +115,8 @@ def test_eval_reports_recall_and_details(shelf: Library, tmp_path: Path) -> None
 
 def test_help_begins_with_examples(shelf: Library) -> None:
     assert "examples:" in run(shelf, "--help").stdout[:200]
+
+
+def test_words_without_quotes_are_one_query(shelf: Library) -> None:
+    done = run(shelf, "budget", "approved", "--json")
+    assert json.loads(done.stdout)["query"] == "budget approved"
