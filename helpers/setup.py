@@ -261,7 +261,8 @@ def demo(settings: Settings, as_json: bool) -> int:
     for answer in answers:
         text = answer["text"]
         print(f"\n? {answer['query']}\n  {answer['path']}, {answer['location']['label']}")
-        print("  | " + "\n  | ".join(text[:DEMO_TEXT_CHARS].splitlines()))
+        shown = text[:DEMO_TEXT_CHARS] + ("…" if len(text) > DEMO_TEXT_CHARS else "")
+        print("  | " + "\n  | ".join(filter(None, shown.splitlines())))
     print("\nConnect a client to your own folder:")
     print("  python3 rag_server.py --print-config claude-desktop --knowledge-dir YOUR-FOLDER")
     print("  (or claude-code, cursor, vscode, lm-studio)")
