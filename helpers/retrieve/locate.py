@@ -23,20 +23,28 @@ def located(location: dict[str, Any], text: str, spans: Sequence[Span]) -> dict[
     if row is None:
         return plain
     narrowed = {name: value for name, value in plain.items() if name != "end"}
+    if plain.get("kind") == "section":  # its rows count lines, and its heading says more
+        return {**narrowed, "line": row}
     key = "row" if plain.get("kind") == "sheet" else str(plain.get("kind"))
     sheet = f"{plain['sheet']} " if plain.get("sheet") else ""
     return {**narrowed, "label": f"{sheet}row {row}", key: row, "span": plain.get("label")}
 
 
 def _best(rows: list[tuple[int, int]], text: str, spans: Sequence[Span]) -> int | None:
-    """The row with the most distinct highlighted words, the first of equals."""
+    """The row with the most distinct highlighted words, of equals that with most of their
+    letters (a whole part number says more than its first half), then the first.
+    """
     starts = [start for start, _ in rows]
     words: dict[int, set[str]] = {}
     for start, end in spans:
         at = bisect.bisect_right(starts, start) - 1
         if at >= 0:
             words.setdefault(at, set()).add(text[start:end].casefold())
-    best = max(words, key=lambda at: (len(words[at]), -at), default=None)
+
+    def weight(at: int) -> tuple[int, int, int]:
+        return len(words[at]), sum(map(len, words[at])), -at
+
+    best = max(words, key=weight, default=None)
     return None if best is None else rows[best][1]
 
 

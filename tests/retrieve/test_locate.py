@@ -34,3 +34,15 @@ def test_row_of_a_csv_file_keeps_its_kind() -> None:
 def test_location_without_or_with_broken_rows_is_left_as_it_is() -> None:
     for rows in ({}, {"rows": ""}, {"rows": "x:y 3"}, {"rows": 7}):
         assert located(SHEET | rows, TEXT, [(0, 5)]) == SHEET
+
+
+def test_of_rows_with_as_many_words_the_one_with_more_letters_is_cited() -> None:
+    text = "Part | Shelf\nAC-2207 | B3\nAC-2210 | B3"
+    place = located(SHEET | {"rows": "13:2 26:3"}, text, [(13, 15), (26, 33)])
+    assert place["row"] == 3
+
+
+def test_row_of_a_table_in_a_section_is_a_line_below_its_heading() -> None:
+    section = {"kind": "section", "label": "Rooms", "section": "Rooms", "line": 5, "end": 18}
+    place = located(section | {"rows": "12:12 21:14"}, TEXT, [(21, 25)])
+    assert place == {"kind": "section", "label": "Rooms", "section": "Rooms", "line": 14}
