@@ -19,14 +19,12 @@ import os
 import sys
 import time
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from helpers import changes, config, limits, log, service, setup
 from helpers.config import Settings
 from helpers.errors import CorruptIndex, RagDocError, Unread
 from helpers.extract import formats
-from helpers.extract.reading import Reading, ReadPolicy
-from helpers.intake import Intake, Source
 from helpers.jobs import progress, queue
 from helpers.jobs.handle import JobHandle
 from helpers.language.chunk import ChunkPolicy
@@ -36,6 +34,10 @@ from helpers.source.root import Root, Vanished
 from helpers.store import database, documents, postings, snapshots, verify
 from helpers.store.documents import Description, Stat, Writer
 from helpers.survey import MOUNTS, ROOT_IDENTITY, Candidate, Survey, survey
+
+if TYPE_CHECKING:
+    from helpers.extract.reading import Reading
+    from helpers.intake import Intake, Source
 
 REFUSALS_KEPT = 200  # refusals listed in health; all are counted
 
@@ -63,9 +65,7 @@ class _Sync:
         self, settings: Settings, job: JobHandle, root: Root, db: database.Connection
     ) -> None:
         self.settings, self.job, self.root, self.db = settings, job, root, db
-        self.policy = ReadPolicy(
-            ChunkPolicy(settings.chunk_chars, settings.chunk_overlap, settings.thai_words)
-        )
+        self.policy = ChunkPolicy(settings.chunk_chars, settings.chunk_overlap, settings.thai_words)
         # Fingerprints of readers whose chunks need not be made again: by force, of none.
         self.valid = frozenset(() if job.force else _fingerprints(self.policy).values())
         self.readers = snapshots.readers_digest(self.valid)
@@ -111,10 +111,13 @@ class _Sync:
 
     def _read(self, work: list[Candidate]) -> None:
         """Read every candidate that really changed; write each as it comes in."""
-        from helpers.extract.sandbox import ReaderPool  # a sync without work does not need it
+        # Imported here: a sync that finds nothing to do starts 40 ms sooner without them.
+        from helpers.extract.sandbox import ReaderPool, ReadPolicy
+        from helpers.intake import Intake
 
+        pool = ReaderPool(ReadPolicy(self.policy), _workers(self.settings))
         intake = Intake(self.root, work, self.job, self.valid)
-        with contextlib.closing(intake), ReaderPool(self.policy, _workers(self.settings)) as pool:
+        with contextlib.closing(intake), pool:
             for reading in pool.read(intake, self.job.cancelled):
                 self._write_settled(intake)
                 self._write(*intake.take(reading.ticket), reading)
@@ -258,9 +261,9 @@ def _open_index(settings: Settings, force: bool) -> contextlib.closing[database.
 
 
 @functools.cache
-def _fingerprints(policy: ReadPolicy) -> dict[str, str]:
+def _fingerprints(policy: ChunkPolicy) -> dict[str, str]:
     """Format name → what identifies its reader and the chunker; "" stands for no format."""
-    chunker = policy.chunk.fingerprint
+    chunker = policy.fingerprint
     found = {f.name: f"{formats.fingerprint(f)} {chunker}" for f in formats.FORMATS}
     return found | {"": "none " + "+".join(sorted(f.name for f in formats.FORMATS if f.supported))}
 
