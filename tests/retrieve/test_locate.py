@@ -18,7 +18,7 @@ def test_row_with_most_distinct_words_is_cited() -> None:
 
 
 def test_first_of_equal_rows_is_cited() -> None:
-    assert located(SHEET | {"rows": "12:4 21:9"}, TEXT, [(12, 15), (21, 25)])["row"] == 4
+    assert located(SHEET | {"rows": "12:4 21:9"}, TEXT, [(18, 20), (28, 30)])["row"] == 4
 
 
 def test_words_in_the_header_alone_leave_the_whole_span() -> None:
