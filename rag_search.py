@@ -197,6 +197,7 @@ class Searcher:
     ) -> dict[str, Any]:
         page = found[request.offset : request.offset + request.limit]
         texts, shortened = answer.cut([item.passage.text for item in page], request.max_tokens)
+        marker = answer.Highlighter(query)
         results = [
             answer.result(
                 rank,
@@ -204,7 +205,7 @@ class Searcher:
                 self.settings.kb_id,
                 names.absolute(self.root.path, item.passage.raw),
                 text,
-                query,
+                marker,
             )
             for rank, (item, text) in enumerate(zip(page, texts, strict=False), request.offset + 1)
         ]

@@ -1,6 +1,6 @@
 """The Answer: results with their highlights, cut to what the asker has room for.
 
-Promises: `highlights` are [start, end) in code points of the original text, ascending and apart,
+Promises: highlights are [start, end) in code points of the original text, ascending and apart,
 and each covers a word of the query as the text spells it; the first result is shortened rather
 than left out; `more` counts every further hit, and `next` says how to get it.
 Does not: rank, look at the file system, or change a text's characters (its controls are made
@@ -47,22 +47,32 @@ def cut(texts: Sequence[str], max_tokens: int) -> tuple[list[str], bool]:
     return [_shortened(texts[0], max_tokens)], True
 
 
-def highlights(text: str, query: Query) -> list[Span]:
-    """Where `text` holds words of `query`: offsets in code points of `text`."""
-    wanted = {term for word in query.strong for term in (word.term, *word.more)}
-    folded, offsets = fold_with_map(text)
-    spans: list[Span] = []
-    for start, _, token in tokens(folded):
-        spans += [(start + a, start + b) for a, b in _within(token, wanted)]
-    return _on_original(_merged(spans), offsets)
+class Highlighter:
+    """Finds the words of one query in texts; a token is analysed once for all of them."""
+
+    def __init__(self, query: Query) -> None:
+        self.wanted = frozenset(term for word in query.strong for term in (word.term, *word.more))
+        self._known: dict[str, list[Span]] = {}
+
+    def spans(self, text: str) -> list[Span]:
+        """Where `text` holds words of the query: offsets in code points of `text`."""
+        folded, offsets = fold_with_map(text)
+        spans: list[Span] = []
+        for start, _, token in tokens(folded):
+            inside = self._known.get(token)
+            if inside is None:
+                inside = self._known[token] = _within(token, self.wanted)
+            if inside:
+                spans += [(start + a, start + b) for a, b in inside]
+        return _on_original(_merged(spans), offsets)
 
 
 def result(
-    rank: int, fused: Fused, kb_id: str, absolute_path: str, text: str, query: Query
+    rank: int, fused: Fused, kb_id: str, absolute_path: str, text: str, marker: Highlighter
 ) -> dict[str, Any]:
     """One entry of Answer.results; `text` is the passage's, or its shortened start."""
     passage = fused.passage
-    spans = highlights(text, query)
+    spans = marker.spans(text)
     return {
         "rank": rank,
         "kb_id": kb_id,
@@ -70,7 +80,7 @@ def result(
         "path": passage.path,
         "absolute_path": absolute_path,
         "title": passage.title,
-        "location": located(passage.location, text, spans),
+        "location": located(passage.location, text, spans, marker.wanted),
         "text": text,
         "highlights": [list(span) for span in spans],
         "score": round(fused.score, 6),
@@ -101,7 +111,7 @@ def _shortened(text: str, max_tokens: int) -> str:
     return text[: space if space > 0 else end].rstrip() or text[:end]
 
 
-def _within(token: str, wanted: set[str]) -> list[Span]:
+def _within(token: str, wanted: frozenset[str]) -> list[Span]:
     """The parts of one folded token that wanted terms stand for.
 
     An ASCII word as a whole: its stem is no word. In scripts without spaces or with particles
@@ -118,7 +128,7 @@ def _within(token: str, wanted: set[str]) -> list[Span]:
     return spans or [(0, len(token))]
 
 
-def _thai_spans(run: str, matched: set[str]) -> list[Span]:
+def _thai_spans(run: str, matched: frozenset[str]) -> list[Span]:
     spans: list[Span] = []
     at, before = 0, ""
     for word in thai.pieces(run):

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 from helpers.language.normalize import fold
 from helpers.language.terms import query_terms
-from helpers.retrieve.answer import cut, highlights, iso, tokens_of
+from helpers.retrieve.answer import Highlighter, cut, iso, tokens_of
 
 
 def marked(text: str, query: str) -> list[str]:
-    return [text[a:b] for a, b in highlights(text, query_terms(query))]
+    return [text[a:b] for a, b in Highlighter(query_terms(query)).spans(text)]
 
 
 @pytest.mark.parametrize(
@@ -48,7 +48,7 @@ def test_highlight_covers_the_word_as_the_text_spells_it(
 @given(st.text(max_size=60), st.text(min_size=1, max_size=20))
 def test_spans_are_ascending_apart_and_hold_a_matched_term(text: str, query: str) -> None:
     understood = query_terms(query)
-    spans = highlights(text, understood)
+    spans = Highlighter(understood).spans(text)
     assert all(0 <= a < b <= len(text) for a, b in spans)
     assert all(one[1] <= other[0] for one, other in itertools.pairwise(spans))
     wanted = query_terms(query).terms
@@ -60,7 +60,7 @@ def test_spans_are_ascending_apart_and_hold_a_matched_term(text: str, query: str
 
 def test_word_at_the_very_end_of_a_text_that_shrinks_is_whole() -> None:
     text = "น\u0e4d\u0e49า" * 40 + " ท้ายสุด"
-    (start, end) = highlights(text, query_terms("ท้ายสุด"))[-1]
+    (start, end) = Highlighter(query_terms("ท้ายสุด")).spans(text)[-1]
     assert text[start:end] == "ท้ายสุด" and end == len(text)
 
 
