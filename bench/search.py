@@ -38,9 +38,11 @@ def latency(total_mb: int = CORPUS_MB) -> list[Ratio]:
 def _warm(settings: Settings, questions: list[str]) -> list[Ratio]:
     db = database.open_read(settings.db)
     chunks = db.execute("SELECT count(*) FROM chunk").fetchone()[0]
-    ours, bare = [], []
+    ours: list[float] = []
+    bare: list[float] = []
     for asked in (questions, questions):  # the first round warms caches and does not count
-        ours, bare = [], []
+        ours.clear()
+        bare.clear()
         for question in asked:
             expression = _expression(db, question)
             if not expression:

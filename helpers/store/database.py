@@ -82,6 +82,8 @@ def translated(path: Path | str = "the index") -> Iterator[None]:
         yield
     except sqlite3.Error as error:
         raise store_error(error, path) from error
+    except (UnicodeDecodeError, json.JSONDecodeError) as error:
+        raise CorruptIndex(f"The index {path} is damaged: {error}", REBUILD) from error
 
 
 def store_error(error: sqlite3.Error, path: Path | str) -> StoreError:
