@@ -1,8 +1,8 @@
 """The place a result names: of a table's chunk, the very row that was found.
 
 The chunker notes where each row begins (`rows`: "offset:row offset:row …" in the location); the
-row that holds most of the highlighted words is the one to cite. The header has no offset: words
-found in it alone speak for no row.
+row whose highlighted words hold most of the query's terms is the one to cite. The header has no
+offset: words found in it alone speak for no row.
 Does not: change a location without rows, or the text it points into.
 """
 
@@ -12,14 +12,20 @@ import bisect
 from collections.abc import Sequence
 from typing import Any
 
+from helpers.language.terms import index_terms
+
 Span = tuple[int, int]
 
 
-def located(location: dict[str, Any], text: str, spans: Sequence[Span]) -> dict[str, Any]:
-    """`location` without its row offsets, narrowed to the row that `spans` speak for."""
+def located(
+    location: dict[str, Any], text: str, spans: Sequence[Span], wanted: frozenset[str] = frozenset()
+) -> dict[str, Any]:
+    """`location` without its row offsets, narrowed to the row that `spans` speak for: that
+    which holds most of the `wanted` terms.
+    """
     plain = {name: value for name, value in location.items() if name != "rows"}
     rows = _rows(location.get("rows"))
-    row = _best(rows, text, spans) if rows and spans else None
+    row = _best(rows, text, spans, wanted) if rows and spans else None
     if row is None:
         return plain
     narrowed = {name: value for name, value in plain.items() if name != "end"}
@@ -30,21 +36,19 @@ def located(location: dict[str, Any], text: str, spans: Sequence[Span]) -> dict[
     return {**narrowed, "label": f"{sheet}row {row}", key: row, "span": plain.get("label")}
 
 
-def _best(rows: list[tuple[int, int]], text: str, spans: Sequence[Span]) -> int | None:
-    """The row with the most distinct highlighted words, of equals that with most of their
-    letters (a whole part number says more than its first half), then the first.
+def _best(
+    rows: list[tuple[int, int]], text: str, spans: Sequence[Span], wanted: frozenset[str]
+) -> int | None:
+    """The row with the most distinct wanted terms, the first of equals. Terms, since a whole
+    part number has more of them than its first half.
     """
     starts = [start for start, _ in rows]
-    words: dict[int, set[str]] = {}
+    found: dict[int, set[str]] = {}
     for start, end in spans:
         at = bisect.bisect_right(starts, start) - 1
         if at >= 0:
-            words.setdefault(at, set()).add(text[start:end].casefold())
-
-    def weight(at: int) -> tuple[int, int, int]:
-        return len(words[at]), sum(map(len, words[at])), -at
-
-    best = max(words, key=weight, default=None)
+            found.setdefault(at, set()).update(wanted.intersection(index_terms(text[start:end])))
+    best = max(found, key=lambda at: (len(found[at]), -at), default=None)
     return None if best is None else rows[best][1]
 
 

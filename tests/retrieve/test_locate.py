@@ -1,13 +1,17 @@
 from __future__ import annotations
 
+from helpers.language.terms import query_terms
 from helpers.retrieve.locate import located
 
 SHEET = {"kind": "sheet", "label": "Q1 rows 1–9", "sheet": "Q1", "row": 1, "end": 9}
+WANTED = frozenset(query_terms("month may june 20").terms)
 TEXT = "Month | Sum\nMay | 10\nJune | 20"
 
 
 def test_row_with_most_distinct_words_is_cited() -> None:
-    place = located(SHEET | {"rows": "12:4 21:9"}, TEXT, [(0, 5), (12, 15), (21, 25), (28, 30)])
+    place = located(
+        SHEET | {"rows": "12:4 21:9"}, TEXT, [(0, 5), (12, 15), (21, 25), (28, 30)], WANTED
+    )
     assert place == {
         "kind": "sheet",
         "label": "Q1 row 9",
@@ -36,9 +40,10 @@ def test_location_without_or_with_broken_rows_is_left_as_it_is() -> None:
         assert located(SHEET | rows, TEXT, [(0, 5)]) == SHEET
 
 
-def test_of_rows_with_as_many_words_the_one_with_more_letters_is_cited() -> None:
+def test_row_with_the_whole_part_number_is_cited_before_one_with_its_first_half() -> None:
     text = "Part | Shelf\nAC-2207 | B3\nAC-2210 | B3"
-    place = located(SHEET | {"rows": "13:2 26:3"}, text, [(13, 15), (26, 33)])
+    wanted = frozenset({"ac", "2210", "ac2210"})
+    place = located(SHEET | {"rows": "13:2 26:3"}, text, [(13, 20), (26, 33)], wanted)
     assert place["row"] == 3
 
 
