@@ -10,6 +10,7 @@ opens with the empty password is read, whatever its owner forbids).
 
 from __future__ import annotations
 
+import io
 import logging
 import re
 from collections import deque
@@ -18,7 +19,7 @@ from typing import Any, BinaryIO
 
 from helpers import limits
 from helpers.errors import Unread, limit_reached
-from helpers.extract import pdf_cid, pdf_layout, pdf_notes, pdf_text, pdf_thai
+from helpers.extract import pdf_cid, pdf_layout, pdf_notes, pdf_rescue, pdf_text, pdf_thai
 from helpers.extract.blocks import Block, Context, Item, Location, Metadata, Notice
 from helpers.extract.pdf_content import Page
 from helpers.extract.pdf_font import Font, GlyphTables
@@ -81,8 +82,7 @@ class _Document:
     def __init__(self, file: BinaryIO, ctx: Context) -> None:
         self.pypdf = _library()
         self.heartbeat = ctx.heartbeat
-        self.reader = _open(self.pypdf, file)
-        self.count = _page_count(self.pypdf, self.reader)
+        self.reader, self.count = _opened(self.pypdf, file, ctx.size)
         self.tables = _glyph_tables()
         self.fonts: dict[Any, tuple[Any, Font]] = {}
         self.readable = 0
@@ -275,6 +275,25 @@ def _glyph_tables() -> GlyphTables:
     from pypdf._codecs import adobe_glyphs, charset_encoding
 
     return GlyphTables(adobe_glyphs, charset_encoding, pdf_cid.letters)
+
+
+def _opened(pypdf: Any, file: BinaryIO, size: int) -> tuple[Any, int]:
+    """The reader of a file and how many pages it has; a lost table of objects is made anew."""
+    try:
+        reader = _open(pypdf, file)
+        return reader, _page_count(pypdf, reader)
+    except Unread as refused:
+        if refused.code != "corrupt" or size > limits.PDF_RESCUED_BYTES:
+            raise
+        file.seek(0)
+        rescued = pdf_rescue.rebuilt(file.read(limits.PDF_RESCUED_BYTES))
+        if rescued is None:
+            raise
+        reader = _open(pypdf, io.BytesIO(rescued))
+        count = _page_count(pypdf, reader)
+        if not count:
+            raise
+        return reader, count
 
 
 def _open(pypdf: Any, file: BinaryIO) -> Any:

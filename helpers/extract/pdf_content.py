@@ -21,6 +21,7 @@ from helpers.extract.pdf_tokens import bracket, from_hex, long_string, text_of
 OPERANDS = 64  # operands kept for one instruction
 ARRAY_ITEMS = 50_000  # items of one array
 STATES = 256  # saved graphics states
+CLUSTER_PARTS = 4  # parts in which one Thai cluster may be shown
 SPLIT_EM = 0.1  # of the font size: an adjustment above it parts two spans
 PASSED_AT_ONCE = 1_000  # instructions passed over that are counted together
 HEARTBEAT_INSTRUCTIONS = 20_000  # instructions between two signs of life
@@ -36,6 +37,8 @@ _TOKEN = re.compile(
     rb"|%[^\r\n]*"
     rb"|[-+.\d]+[^\s\x00()<>\[\]{}/%]*"
 )
+# What never begins a Thai cluster: vowels and tones above, below and behind; a sign unknown.
+_WITHIN_CLUSTER = re.compile("[\u0e30-\u0e3a\u0e45\u0e47-\u0e4e\ufffd]+")
 _IMAGE_END = re.compile(rb"[\s\x00]EI(?=[\s\x00]|$)")
 _IDENTITY = (1.0, 0.0, 0.0, 1.0, 0.0, 0.0)
 Matrix: TypeAlias = tuple[float, float, float, float, float, float]
@@ -402,6 +405,8 @@ def _replace(spans: list[Span], first: int, actual: str) -> None:
     replaced = spans[first:]
     if not replaced:
         return
+    if _WITHIN_CLUSTER.fullmatch("".join(span.text for span in replaced)):
+        actual = _rest_of_cluster(spans[max(0, first - CLUSTER_PARTS) : first], actual)
     start, end = replaced[0], replaced[-1]
     dx, dy = end.x + end.dx - start.x, end.y + end.dy - start.y
     if abs(dx * start.dy - dy * start.dx) > start.size * (abs(start.dx) + abs(start.dy)):
@@ -409,6 +414,19 @@ def _replace(spans: list[Span], first: int, actual: str) -> None:
     del spans[first:]
     if actual:
         spans.append(Span(actual, start.x, start.y, dx, dy, start.size, start.space, start.hidden))
+
+
+def _rest_of_cluster(before: list[Span], actual: str) -> str:
+    """What a text stated for marks alone adds to the letters shown before: a program that shows
+    one cluster in several parts states the whole of it for each.
+    """
+    while len(before) > 1 and _WITHIN_CLUSTER.fullmatch(before[-1].text):
+        before = before[:-1]
+    if before:
+        for length in range(len(actual), 0, -1):
+            if before[-1].text.endswith(actual[:length]):
+                return actual[length:]
+    return actual
 
 
 def _entry_raw(resources: Any, kind: str, name: str) -> Any:
