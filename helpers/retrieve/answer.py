@@ -51,6 +51,7 @@ class Highlighter:
     """Finds the words of one query in texts; a token is analysed once for all of them."""
 
     def __init__(self, query: Query) -> None:
+        self.main = frozenset(word.term for word in query.strong)
         self.wanted = frozenset(term for word in query.strong for term in (word.term, *word.more))
         self._known: dict[str, list[Span]] = {}
 
@@ -80,7 +81,7 @@ def result(
         "path": passage.path,
         "absolute_path": absolute_path,
         "title": passage.title,
-        "location": located(passage.location, text, spans, marker.wanted),
+        "location": located(passage.location, text, spans, marker.main, marker.wanted),
         "text": text,
         "highlights": [list(span) for span in spans],
         "score": round(fused.score, 6),

@@ -1,7 +1,7 @@
 """The place a result names: of a table's chunk, the very row that was found.
 
 The chunker notes where each row begins (`rows`: "offset:row offset:row …" in the location); the
-row whose highlighted words hold most of the query's terms is the one to cite. The header has no
+row whose highlighted words hold most of the query is the one to cite. The header has no
 offset: words found in it alone speak for no row.
 Does not: change a location without rows, or the text it points into.
 """
@@ -18,14 +18,18 @@ Span = tuple[int, int]
 
 
 def located(
-    location: dict[str, Any], text: str, spans: Sequence[Span], wanted: frozenset[str] = frozenset()
+    location: dict[str, Any],
+    text: str,
+    spans: Sequence[Span],
+    main: frozenset[str] = frozenset(),
+    wanted: frozenset[str] = frozenset(),
 ) -> dict[str, Any]:
-    """`location` without its row offsets, narrowed to the row that `spans` speak for: that
-    which holds most of the `wanted` terms.
+    """`location` without its row offsets, narrowed to the row that `spans` speak for. `main`
+    are the terms of the query's words, `wanted` these and their parts.
     """
     plain = {name: value for name, value in location.items() if name != "rows"}
     rows = _rows(location.get("rows"))
-    row = _best(rows, text, spans, wanted) if rows and spans else None
+    row = _best(rows, text, spans, (main, wanted)) if rows and spans else None
     if row is None:
         return plain
     narrowed = {name: value for name, value in plain.items() if name != "end"}
@@ -37,18 +41,22 @@ def located(
 
 
 def _best(
-    rows: list[tuple[int, int]], text: str, spans: Sequence[Span], wanted: frozenset[str]
+    rows: list[tuple[int, int]], text: str, spans: Sequence[Span], asked: tuple[frozenset[str], ...]
 ) -> int | None:
-    """The row with the most distinct wanted terms, the first of equals. Terms, since a whole
-    part number has more of them than its first half.
+    """The row with the most whole words of the query, then with the most of their parts, then
+    the first.
     """
     starts = [start for start, _ in rows]
     found: dict[int, set[str]] = {}
     for start, end in spans:
         at = bisect.bisect_right(starts, start) - 1
         if at >= 0:
-            found.setdefault(at, set()).update(wanted.intersection(index_terms(text[start:end])))
-    best = max(found, key=lambda at: (len(found[at]), -at), default=None)
+            found.setdefault(at, set()).update(index_terms(text[start:end]))
+
+    def weight(at: int) -> tuple[int, ...]:
+        return (*(len(found[at] & terms) for terms in asked), -at)
+
+    best = max(found, key=weight, default=None)
     return None if best is None else rows[best][1]
 
 

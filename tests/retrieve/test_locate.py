@@ -42,8 +42,8 @@ def test_location_without_or_with_broken_rows_is_left_as_it_is() -> None:
 
 def test_row_with_the_whole_part_number_is_cited_before_one_with_its_first_half() -> None:
     text = "Part | Shelf\nAC-2207 | B3\nAC-2210 | B3"
-    wanted = frozenset({"ac", "2210", "ac2210"})
-    place = located(SHEET | {"rows": "13:2 26:3"}, text, [(13, 20), (26, 33)], wanted)
+    main = frozenset({"ac", "2210"})
+    place = located(SHEET | {"rows": "13:2 26:3"}, text, [(13, 20), (26, 33)], main)
     assert place["row"] == 3
 
 
@@ -51,3 +51,12 @@ def test_row_of_a_table_in_a_section_is_a_line_below_its_heading() -> None:
     section = {"kind": "section", "label": "Rooms", "section": "Rooms", "line": 5, "end": 18}
     place = located(section | {"rows": "12:12 21:14"}, TEXT, [(21, 25)])
     assert place == {"kind": "section", "label": "Rooms", "section": "Rooms", "line": 14}
+
+
+def test_two_words_say_more_of_a_row_than_the_parts_of_one_compound() -> None:
+    text = "A | B\n사이버서당 신청\n담당자 | 성명"
+    query = query_terms("사이버서당 담당자 성명")
+    main = frozenset(word.term for word in query.words)
+    spans = [(6, 11), (15, 18), (21, 23)]
+    place = located(SHEET | {"rows": "6:2 15:3"}, text, spans, main, frozenset(query.terms))
+    assert place["row"] == 3
