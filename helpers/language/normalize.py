@@ -10,11 +10,12 @@ Does not: split words, strip accents, or touch the text that is stored.
 
 import re
 import unicodedata
+from functools import lru_cache
 
 # Zero-width signs, soft hyphen, bidi marks and isolates, variation selectors, BOM. They are
 # invisible: two texts that differ only in them look the same to a reader.
 _INVISIBLE = "\u00ad\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff"
-_INVISIBLE_RUN = re.compile(f"[{_INVISIBLE}]+")
+_INVISIBLE_RUN = f"[{_INVISIBLE}]+"
 
 _THAI = re.compile("[\u0e00-\u0e7f]")
 _TONE = "\u0e48-\u0e4b"
@@ -37,7 +38,7 @@ _DOUBLE_E = "\u0e40\u0e40"
 _SARA_AE = "\u0e41"
 
 # Between white space and a letter that never joins what precedes it.
-_SPACE = re.compile(
+_SPACE = (
     "(?<=[ \t\n\r])(?=[^ \t\n\r\u0300-\uffff\U00010000-\U0010ffff]"
     "|[\u0e01-\u0e2e\u0e40-\u0e44\uac00-\ud7a3\u4e00-\u9fff])"
 )
@@ -45,7 +46,7 @@ _SPACE = re.compile(
 _OTHER_DIGIT = re.compile(r"[^\D0-9]")
 # One pass that most text survives without a find, instead of one for each rare thing: what is
 # invisible, digits of other scripts (a superset), the letters between being passed over quickly.
-_ODD = re.compile(
+_ODD = (
     f"[{_INVISIBLE}\u0660-\u0669\u06f0-\u06f9\u07c0-\u07c9\u0966-\u0d6f\u0de6-\u0def"
     "\u0e50-\u0e59\u0ed0-\u0ed9\u0f20-\u0f29\u1040-\u1049\u1090-\u1099\u17e0-\u17e9"
     "\u1810-\u1819\u1946-\u19da\u1a80-\u1a99\u1b50-\u1c59\ua620-\ua629\ua8d0-\uabf9"
@@ -54,7 +55,7 @@ _ODD = re.compile(
 
 # A cluster starts at a character that never joins what precedes it. Text between two starts is
 # folded on its own by `fold_with_map`, and the pieces together equal `fold` of the whole.
-_JOINS_LEFT = re.compile(
+_JOINS_LEFT = (
     "[\u0300-\u036f\u0483-\u0489\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06ed"
     "\u0900-\u0903\u093a-\u094f\u0981-\u0983\u09bc-\u09d7\u0a01-\u0a4d\u0b3e-\u0b57\u0bbe-\u0bd7"
     "\u0c3e-\u0c56\u0cbc-\u0cd6\u0d3e-\u0d57\u0dca-\u0ddf"
@@ -72,8 +73,8 @@ def fold(text: str) -> str:
     if text.isascii():
         return text.lower()
     folded = _compatible(text)
-    if _ODD.search(folded):
-        folded = _compatible(_INVISIBLE_RUN.sub("", folded))
+    if _compiled(_ODD).search(folded):
+        folded = _compatible(_compiled(_INVISIBLE_RUN).sub("", folded))
         folded = _OTHER_DIGIT.sub(_ascii_digit, folded)
     folded = folded.casefold().replace("\u2019", "'").replace("\u2010", "-")
     if _THAI.search(folded):
@@ -96,7 +97,7 @@ def fold_with_map(text: str) -> tuple[str, list[int]]:
     pieces: list[str] = []
     offsets: list[int] = []
     at = 0
-    for piece in _SPACE.split(text):
+    for piece in _compiled(_SPACE).split(text):
         folded = fold(piece)
         if _is_letter_by_letter(piece, folded):
             pieces.append(folded)
@@ -128,6 +129,12 @@ def clean_query(text: str) -> str:
     return "".join(" " if c == "\0" or "\ud800" <= c <= "\udfff" else c for c in text)
 
 
+@lru_cache(maxsize=8)
+def _compiled(pattern: str) -> re.Pattern[str]:
+    """Patterns over many ranges take 1 to 3 ms to compile: none is before it is needed."""
+    return re.compile(pattern)
+
+
 def _is_letter_by_letter(text: str, folded: str) -> bool:
     """Whether folding changed nothing but case, so that every offset stays."""
     if len(text) != len(folded):
@@ -138,7 +145,7 @@ def _is_letter_by_letter(text: str, folded: str) -> bool:
 def _clusters(text: str) -> list[tuple[int, int]]:
     bounds: list[tuple[int, int]] = []
     start = 0
-    joins = _JOINS_LEFT.match
+    joins = _compiled(_JOINS_LEFT).match
     for i in range(1, len(text)):
         c = text[i]
         if c < "\u0300" and c != "\u00ad":

@@ -2,8 +2,8 @@
 
 Promises: a term holds only ASCII letters and digits or letters of other scripts, so terms joined
 by spaces pass FTS5's `ascii` tokenizer unchanged and need no escaping inside quotes; what comes
-out depends on the text, this code and the data files alone (ANALYSER_FINGERPRINT names all
-three), never on what is installed; words of one or two letters are terms like any other.
+out depends on the text, this code and the data files alone (`fingerprint` names all three), never
+on what is installed; words of one or two letters are terms like any other.
 
 Does not: drop stop words (how common a term is, is the search's business) or keep positions.
 
@@ -13,7 +13,6 @@ words before it is cut; a run longer than MEMO_CHARS is analysed each time.
 
 from __future__ import annotations
 
-import hashlib
 import re
 import unicodedata
 from collections.abc import Iterator
@@ -24,7 +23,7 @@ from pathlib import Path
 from helpers.language import english, korean, thai
 from helpers.language.normalize import clean_query, fold, strip_marks
 
-VERSION = 1
+VERSION = 2
 WEAK_WORDS = Path(__file__).with_name("data") / "weak_words.txt"
 MEMO_WORDS = 200_000  # analysed words kept; the memo is emptied when it is full
 MEMO_CHARS = 24  # letters of the longest word kept
@@ -37,25 +36,21 @@ QUERY_WORDS = 200  # words of a query that are looked at
 _HANGUL = "\uac00-\ud7a3\u1100-\u11ff\u3131-\u318e\ua960-\ua97c\ud7b0-\ud7fb"
 _IDEOGRAPH = (
     "\u2e80-\u2fd5\u3005-\u3007\u3021-\u3029\u3041-\u309f\u30a1-\u30ff\u31f0-\u31ff"
-    "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufad9\U00020000-\U0003fffd"
+    "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufad9"
 )
 _MARKS = (
-    "\u0300-\u036f\u0483-\u0487\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u0900-\u0963"
-    "\u0981-\u09e3\u0a01-\u0a75\u0a81-\u0ae3\u0b01-\u0b63\u0b82-\u0bd7\u0c00-\u0c63\u0c81-\u0ce3"
-    "\u0d00-\u0d63\u0d81-\u0df3\u0eb1-\u0ecd\u0f18-\u0fbc\u102b-\u109d\u135d-\u135f\u1712-\u1773"
-    "\u17b4-\u17dd\u1885-\u18a9\u1a55-\u1abd\u3099\u309a"
+    "\u0300-\u036f\u0483-\u0487\u0591-\u05bd\u0610-\u061a\u064b-\u065f\u0670\u0900-\u0963"
+    "\u0981-\u0df3\u0eb1-\u0ecd\u0f18-\u0fbc\u102b-\u109d\u135d-\u135f\u1712-\u17d3\u17dd"
+    "\u1885-\u1abd\u3099\u309a"
 )
-_ACCENTED = "\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u024f\u1e00-\u1eff"
 # Text that is all ASCII is cut at twice the speed by the pattern that knows nothing else. The
-# larger patterns take 10 ms to compile, so each waits for the first text that needs it.
+# larger pattern takes 5 ms to compile, so it waits for the first text that needs it.
 _TOKEN_ASCII = "[0-9a-z]+(?:[-_.,/':&+@#][0-9a-z]+)*"
 _TOKEN = (
     f"{_TOKEN_ASCII}|[{thai.LETTERS}]+|[{_HANGUL}]+|[{_IDEOGRAPH}]+"
     f"|[^\\W_](?:[^\\W_{thai.LETTERS}{_HANGUL}{_IDEOGRAPH}]|[{_MARKS}])*"
 )
-# Words with an accented letter are looked for first, but only where a text has one: trying that at
-# each word costs English a third of its speed.
-_TOKEN_ACCENTED = f"[0-9a-z]*[{_ACCENTED}](?:[0-9a-z{_ACCENTED}]|[\u0300-\u036f])*|{_TOKEN}"
+_ACCENTED = "[\u00c0-\u024f\u1e00-\u1eff]"
 _SEPARATORS = re.compile("[^0-9a-z]+")
 _LETTERS_OR_DIGITS = re.compile("[a-z]+|[0-9]+")
 _THOUSANDS = re.compile("[0-9]{1,3}(?:,[0-9]{3})+(?:\\.[0-9]+)?")
@@ -63,15 +58,7 @@ _CAMEL = re.compile("(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _QUOTED = re.compile('"([^"]+)"|\u201c([^\u201d]+)\u201d|\u300c([^\u300d]+)\u300d')
 _GRAM_RUN = f"[{_HANGUL}{_IDEOGRAPH}]+|[^\\W_{_HANGUL}{_IDEOGRAPH}]+"
 # Letters that have no decomposition, as they are typed without them.
-_LATIN = {
-    "\u00f8": "o",
-    "\u00e6": "ae",
-    "\u0153": "oe",
-    "\u0111": "d",
-    "\u0142": "l",
-    "\u0131": "i",
-}
-_LATIN_LETTERS = re.compile(f"[{''.join(_LATIN)}]")
+_LATIN = {"\u00f8": "o", "\u0111": "d", "\u0142": "l", "\u0131": "i"}
 _CONTRACTED = frozenset({"s", "d", "m", "re", "ve", "ll"})
 
 Unit = tuple[str, list[str]]  # the main term of a word, and what else makes it findable
@@ -122,7 +109,7 @@ class Analyser:
     """This analyser in the form the index keeps it: see helpers.store.postings.Analyser."""
 
     def __init__(self) -> None:
-        self.fingerprint = ANALYSER_FINGERPRINT
+        self.fingerprint = fingerprint()
 
     def chunk(self, text: str, context: str, ocr: bool) -> tuple[str, str, str]:
         """Body terms, context terms, grams ("" unless `ocr`), each joined by spaces."""
@@ -141,8 +128,8 @@ class Analyser:
 
 def index_text(text: str) -> str:
     """The terms of `text` in order, joined by single spaces: what goes into the index."""
-    folded = fold(text)
-    return " ".join(map(_MEMO.__getitem__, _pattern(folded).findall(folded)))
+    plain = _unaccented(fold(text))
+    return " ".join(map(_MEMO.__getitem__, _pattern(plain).findall(plain)))
 
 
 def index_terms(text: str) -> list[str]:
@@ -157,14 +144,15 @@ def query_terms(text: str) -> Query:
     """
     folded = fold(clean_query(text))
     words: dict[str, Word] = {}
-    weak = _weak_terms()
-    for token in _pattern(folded).findall(folded)[:QUERY_WORDS]:
+    weak = _weak_words()
+    plain = _unaccented(folded)
+    for token in _pattern(plain).findall(plain)[:QUERY_WORDS]:
         for term, more in _units(token):
             term = term[:TERM_CHARS]
             if term not in words:
                 further = tuple(dict.fromkeys(m for m in more if m != term and m not in weak))
                 surface = term if "\u0e00" <= token[0] <= "\u0e7f" else token
-                words[term] = Word(surface, term, further, term in weak)
+                words[term] = Word(surface, term, further, not weak.isdisjoint((surface, term)))
     phrases = (next(filter(None, groups), "") for groups in _QUOTED.findall(folded))
     kept = tuple(dict.fromkeys(" ".join(phrase.split()) for phrase in phrases if phrase.strip()))
     return Query(" ".join(folded.split()), tuple(words.values()), kept)
@@ -187,7 +175,8 @@ def grams(text: str) -> list[str]:
 
 def tokens(folded: str) -> Iterator[tuple[int, int, str]]:
     """(start, end, token) of each token of a folded text: what is analysed in one piece."""
-    for match in _pattern(folded).finditer(folded):
+    plain = _unaccented(folded)
+    for match in _pattern(plain).finditer(plain):
         yield match.start(), match.end(), match[0]
 
 
@@ -197,19 +186,26 @@ def token_terms(token: str) -> list[str]:
 
 
 @lru_cache(maxsize=1)
-def _weak_terms() -> frozenset[str]:
-    """The main terms of the listed words; read at the first query, the index never asks."""
+def _weak_words() -> frozenset[str]:
+    """The listed words, a Korean one without its endings; the index never asks for them."""
     lines = WEAK_WORDS.read_text(encoding="utf-8").splitlines()
-    listed = " ".join(line for line in lines if not line.startswith("#")).split()
-    return frozenset(term for word in listed for term, _ in _units(fold(word)))
+    return frozenset(" ".join(line for line in lines if not line.startswith("#")).split())
+
+
+def _unaccented(folded: str) -> str:
+    """Accented Latin letters as the plain ones, one for one, so that offsets stay."""
+    if folded.isascii() or not _compiled(_ACCENTED).search(folded):
+        return folded
+    return _compiled(_ACCENTED).sub(lambda found: _plain_letter(found[0]), folded)
+
+
+@lru_cache(maxsize=1024)
+def _plain_letter(letter: str) -> str:
+    return _LATIN.get(letter) or unicodedata.normalize("NFD", letter)[0]
 
 
 def _pattern(folded: str) -> re.Pattern[str]:
-    if folded.isascii():
-        return _compiled(_TOKEN_ASCII)
-    if _compiled(f"[{_ACCENTED}]").search(folded):
-        return _compiled(_TOKEN_ACCENTED)
-    return _compiled(_TOKEN)
+    return _compiled(_TOKEN_ASCII if folded.isascii() else _TOKEN)
 
 
 @lru_cache(maxsize=8)
@@ -245,10 +241,7 @@ def _units(token: str) -> list[Unit]:
         return [korean.unit(token)]
     if _is_syllabic(first):
         return _ideograph_units(token)
-    plain = _LATIN_LETTERS.sub(lambda m: _LATIN[m[0]], strip_marks(token))
-    if plain.isascii() and plain.isalnum():
-        return _ascii_units(plain)
-    return [(plain or token, [])]
+    return [(strip_marks(token) or token, [])]
 
 
 def _ascii_units(token: str) -> list[Unit]:
@@ -322,7 +315,11 @@ def _is_syllabic(sign: str) -> bool:
     )
 
 
-def _fingerprint() -> str:
+@lru_cache(maxsize=1)
+def fingerprint() -> str:
+    """Of the code's version, the data files and Unicode's: equal ones give equal terms."""
+    import hashlib
+
     digest = hashlib.sha256(f"{VERSION} {unicodedata.unidata_version}".encode())
     for path in (thai.WORD_LIST, korean.ENDINGS):
         digest.update(hashlib.sha256(path.read_bytes()).digest())
@@ -330,4 +327,3 @@ def _fingerprint() -> str:
 
 
 _MEMO = _Memo()
-ANALYSER_FINGERPRINT = _fingerprint()
