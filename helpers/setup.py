@@ -25,7 +25,7 @@ from typing import Any
 
 from helpers.config import PROJECT, Settings
 from helpers.errors import ConfigError
-from helpers.files import write_json
+from helpers.files import private_dir, write_json
 
 VENV = PROJECT / ".venv"
 REQUIREMENTS = PROJECT / "requirements.txt"
@@ -243,7 +243,7 @@ def demo(settings: Settings, as_json: bool) -> int:
     examples = PROJECT / "docs" / "examples"
     if not examples.is_dir():
         raise ConfigError(f"{examples} is missing", "Clone the project again.")
-    state = settings.data_dir / "demo"
+    state = private_dir(settings.data_dir) / "demo"
     shared = ["--knowledge-dir", str(examples), "--data-dir", str(state)]
     say(f"Indexing {examples}")
     _step("rag_sync.py", *shared, "--json")

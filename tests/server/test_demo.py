@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -45,3 +46,5 @@ def test_the_demo_for_a_person_says_how_to_connect_a_client(tmp_path: Path) -> N
     for path in EXPECTED:
         assert path in text
     assert "--print-config claude-desktop" in text
+    if os.name == "posix":
+        assert (tmp_path / "state").stat().st_mode & 0o077 == 0
