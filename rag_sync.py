@@ -310,25 +310,27 @@ def _run(settings: Settings, arguments: argparse.Namespace) -> int:
         outcome = queue.run_worker(settings, arguments.job, story, lock_fd=arguments.lock_fd)
         return outcome.exit_code if outcome is not None else 0
     if arguments.status is not None:
-        return _show(service.sync_status(settings, arguments.status or None), arguments)
+        return _show(
+            service.sync_status(settings, arguments.status or None), arguments, progress.summary
+        )
     if arguments.cancel is not None:
-        return _show(service.cancel_sync(settings, arguments.cancel), arguments)
+        return _show(service.cancel_sync(settings, arguments.cancel), arguments, progress.fields)
     if arguments.check:
-        return _show(service.check_changes(settings), arguments)
+        return _show(service.check_changes(settings), arguments, changes.readable)
     if arguments.clear:
-        return _show(service.clear_index(settings, None, arguments.yes), arguments)
+        return _show(service.clear_index(settings, None, arguments.yes), arguments, progress.fields)
     with progress.shown(settings.quiet) as show:
         outcome = queue.run_here(settings, story, force=arguments.force, progress=show)
-    job = outcome.state.public()
-    if arguments.json:
-        _show(job, arguments)
-    else:
-        print(progress.summary(job))
+    _show(outcome.state.public(), arguments, progress.summary)
     return outcome.exit_code
 
 
-def _show(value: dict[str, Any], arguments: argparse.Namespace) -> int:
-    print(json.dumps(value, ensure_ascii=False, indent=None if arguments.json else 2))
+def _show(
+    value: dict[str, Any],
+    arguments: argparse.Namespace,
+    readable: Callable[[dict[str, Any]], str],
+) -> int:
+    print(json.dumps(value, ensure_ascii=False) if arguments.json else readable(value))
     return 0
 
 

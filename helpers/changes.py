@@ -75,6 +75,20 @@ def compare(settings: Settings) -> dict[str, Any]:
     return changes.as_dict()
 
 
+def readable(found: dict[str, Any]) -> str:
+    """The answer for a terminal: a line per group, its first paths below it."""
+    if found["clean"] and not found["failed"]["count"]:
+        return "Nothing has changed since the last sync."
+    lines = []
+    for name in ("added", "modified", "deleted", "failed"):
+        group = found[name]
+        if group["count"]:
+            lines += [f"{group['count']:,} {name}", *(f"  {path}" for path in group["paths"])]
+            if group["count"] > len(group["paths"]):
+                lines.append(f"  … and {group['count'] - len(group['paths']):,} more")
+    return "\n".join(lines)
+
+
 def _suspect(root: Root, raw: bytes, row: documents.Known, changes: _Changes) -> None:
     try:
         with root.open(raw) as file:

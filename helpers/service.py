@@ -103,7 +103,7 @@ def clear_index(settings: Settings, kb_id: str | None, confirm: bool = False) ->
     if confirm is not True:
         raise UsageError(
             "Clearing deletes the whole index",
-            "Give confirm: true (--yes) if that is meant; documents are never touched.",
+            "If that is meant, confirm it (confirm: true, or --yes); documents are never touched.",
         )
     with queue.idle(settings):
         database.remove(settings.db)

@@ -37,9 +37,12 @@ def shown(quiet: bool) -> Iterator[Callable[[JobState], None] | None]:
 
 
 def summary(job: dict[str, Any]) -> str:
-    """A finished Job in a few lines: the counts, then each file without usable text."""
+    """A Job in a few lines: the counts, then each file without usable text."""
     counts = ("added", "updated", "unchanged", "deleted", "failed", "skipped")
     lines = [f"{job['status']}: " + ", ".join(f"{job[name]:,} {name}" for name in counts)]
+    if not job["finished_at"]:
+        left = f", about {job['eta_s']:,} s left" if job["eta_s"] else ""
+        lines[0] += f"; job {job['job_id']}, {job['progress_percent']} %{left}"
     if job["error"]:
         lines.append(job["error"])
     for failure in job["failures"][:SHOWN_FAILURES]:
@@ -48,6 +51,11 @@ def summary(job: dict[str, Any]) -> str:
     if job["failed"] > SHOWN_FAILURES:
         lines.append(f"  … and {job['failed'] - SHOWN_FAILURES:,} more (--json lists all)")
     return "\n".join(lines)
+
+
+def fields(value: dict[str, Any]) -> str:
+    """A small answer as `name: value` lines."""
+    return "\n".join(f"{name}: {item}" for name, item in value.items())
 
 
 def line(state: JobState) -> str:
