@@ -61,6 +61,7 @@ JSON_TREE_BYTES = 8 * MIB  # bytes of a JSON file that is parsed whole; a larger
 JSON_DEPTH = 500  # levels of nesting
 RECORD_CHARS = 1_000_000  # code points of one JSON line
 MARKUP_CHARS = 1_000_000  # code points of one unfinished HTML tag, comment or script
+TITLE_LINE_CHARS = 80  # code points of a text file's first line that may be its title
 PARAGRAPH_CHARS = 32_000  # code points of one block; a longer paragraph is cut at a line end
 
 # --- extraction: PDF -----------------------------------------------------------------
@@ -133,3 +134,21 @@ IGNORE_BYTES = 256 * KIB  # bytes of one .ragdocignore
 IGNORE_PATTERNS = 2_000  # patterns of one .ragdocignore
 UNSETTLED_NS = 2_000_000_000  # nanoseconds in which a file system may reuse a time stamp
 DIGEST_BLOCK_BYTES = MIB  # bytes read at a time while hashing
+
+# --- the embedding process -------------------------------------------------------------
+SEMANTIC_LINGER_S = 30.0  # seconds an idle embedding process stays under a server
+SEMANTIC_LINGER_MAX_S = 3_600.0  # seconds --semantic-linger takes at most
+SEMANTIC_QUERY_S = 20.0  # seconds from a question to its answer, the process's start included
+SEMANTIC_TEXTS_S = 120.0  # seconds for one batch of texts
+SEMANTIC_PREPARE_S = 300.0  # seconds to make a found model ready
+SEMANTIC_PAUSE_S = 60.0  # seconds after a failure in which no new process is started
+SEMANTIC_BATCH_TEXTS = 32  # chunks of one request
+SEMANTIC_FRAME_BYTES = 64 * MIB  # bytes of one frame between the processes
+SEMANTIC_NOTE_BYTES = 4 * KIB  # bytes kept of what the process writes to standard error
+SEMANTIC_TEXT_CHARS = 200_000  # code points of one text; the rest is not embedded
+SEMANTIC_THREADS = 16  # texts embedded at the same time, at most
+CHILD_TOKENS = 112  # tokens of one child's own text
+CHILD_OVERLAP_TOKENS = 24  # tokens two neighbouring children share, at most
+CHILD_CONTEXT_TOKENS = 48  # tokens of title and headings in front of each child
+MODEL_FILE_BYTES = 4 * GIB  # bytes of one file of a model
+MODEL_NOTE_BYTES = 32 * MIB  # bytes of a JSON file beside a model (tokenizer.json has 17 MB)

@@ -86,7 +86,7 @@ PLAIN_FILE_NAMES = (
 )
 
 FORMATS = (
-    _text("txt", "plain text", "plain", "txt text asc rst adoc asciidoc org", PLAIN_FILE_NAMES),
+    _text("txt", "plain text", "plain", "txt text asc rst adoc asciidoc org", PLAIN_FILE_NAMES, 2),
     _text("log", "log", "plain", "log out err"),
     _text("source", "source code", "plain", SOURCE_EXTENSIONS, SOURCE_FILE_NAMES),
     _text("md", "Markdown", "markdown", "md markdown mdown mkd mdx"),

@@ -18,6 +18,8 @@ from helpers.extract import formats
 from helpers.extract.blocks import Block, Context, Item, Location, Metadata
 from helpers.extract.stream import TextStream
 
+# More than one line, an end as of a sentence or an introduction, or nothing that is a letter.
+_NO_TITLE = re.compile(r"\n|[.!?:;,。！？、，|=]\Z|\A[\W\d_]+\Z")
 _BLANK_LINE_WITH_SPACES = re.compile(r"\n[^\S\n]+(?=\n)")
 
 
@@ -31,7 +33,7 @@ def read(file: BinaryIO, ctx: Context) -> Iterator[Item]:
     if named is not None and named.name in ("source", "log"):
         found: Iterator[Item] = lines(stream, "code" if named.name == "source" else "line")
     else:
-        found = paragraphs(stream)
+        found = titled(paragraphs(stream))
     yield from some(found)
     yield from stream.notices()
 
@@ -44,6 +46,20 @@ def some(found: Iterator[Item]) -> Iterator[Item]:
         yield item
     if not any_text:
         raise Unread("empty", "The file holds no text", "It is read once it has content.")
+
+
+def titled(found: Iterator[Item]) -> Iterator[Item]:
+    """The same items, behind a title where the first paragraph reads like one: a single short
+    line, with more below it, that does not end as a sentence does.
+    """
+    first = next(found, None)
+    second = next(found, None)
+    if isinstance(first, Block) and second is not None:
+        text = first.text.strip()
+        if 0 < len(text) <= limits.TITLE_LINE_CHARS and not _NO_TITLE.search(text):
+            yield Metadata(title=text)
+    yield from (item for item in (first, second) if item is not None)
+    yield from found
 
 
 def line_place(number: int, end: int | None = None) -> Location:

@@ -30,6 +30,25 @@ def test_paragraphs_are_parted_by_blank_lines_and_know_their_line() -> None:
     assert found[0].location is not None and found[0].location.end == 2
 
 
+@pytest.mark.parametrize(
+    ("raw", "title"),
+    [
+        ("Harbour plan\n\nThe plan has two parts.", "Harbour plan"),
+        ("  항만 계획 \n\n두 부분.", "항만 계획"),
+        ("Harbour plan\nsecond line\n\nText", None),
+        ("This is a sentence.\n\nText", None),
+        ("Dear all,\n\nText", None),
+        ("12.5\n\nText", None),
+        ("Harbour plan", None),
+        ("x" * 81 + "\n\nText", None),
+    ],
+)
+def test_short_first_line_with_more_below_is_the_title(raw: str, title: str | None) -> None:
+    found = [i.title for i in read(raw) if isinstance(i, Metadata) and i.title is not None]
+    assert found == ([] if title is None else [title])
+    assert blocks(raw)[0].text.strip() == raw.split("\n\n")[0].strip()
+
+
 def test_encoding_is_reported_first() -> None:
     [metadata, _] = read("กำหนดการหยุดจ่ายน้ำ".encode("cp874"))
     assert metadata == Metadata(encoding="TIS-620")
