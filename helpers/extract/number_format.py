@@ -246,6 +246,7 @@ class _Number:
     percent: bool
     general: bool
     scale: int
+    mask: str  # places of digits and the signs between them, as in 000-0000-0000; else ""
 
     @classmethod
     def of(cls, tokens: list[_Token]) -> _Number:
@@ -256,7 +257,9 @@ class _Number:
             token.text if token.kind == "digits" else "" for token in tokens[first : last + 1]
         )
         inner = [token for token in tokens[first : last + 1] if token.kind == "literal"]
-        odd = "exponent" in kinds or "/" in digits or bool("".join(t.text for t in inner).strip())
+        parted = bool("".join(t.text for t in inner).strip())
+        masked = parted and not set(digits) - set("0#?") and "general" not in kinds
+        odd = "exponent" in kinds or "/" in digits or (parted and not masked)
         whole, _, fraction = digits.rstrip("%").partition(".")
         whole_core = whole.rstrip(",") if not fraction else whole
         places_of = [letter for letter in fraction if letter in "0#?"]
@@ -269,6 +272,7 @@ class _Number:
             percent="%" in digits,
             general="general" in kinds,
             scale=len(whole) - len(whole_core),
+            mask="".join(t.text for t in tokens[first : last + 1]) if masked else "",
         )
 
     def show(self, value: Decimal, raw: str) -> str:
@@ -278,6 +282,8 @@ class _Number:
             return f"{self.before}{plain(raw)}{self.after}"
         if not self.pattern and not self.decimals:
             return f"{self.before}{self.after}"
+        if self.mask:
+            return f"{self.before}{_masked(self.mask, value)}{self.after}"
         scaled = value * 100 if self.percent else value
         scaled = scaled.scaleb(-3 * self.scale) if self.scale else scaled
         rounded = scaled.quantize(Decimal(1).scaleb(-self.decimals), ROUND_HALF_UP)
@@ -292,6 +298,21 @@ class _Number:
         shown = f"{whole}.{fraction}" if fraction else whole
         percent = "%" if self.percent else ""
         return f"{self.before}{shown}{percent}{self.after}"
+
+
+def _masked(mask: str, value: Decimal) -> str:
+    """The digits of a whole number in the places of a mask, the last digit in the last place."""
+    digits = list(str(int(abs(value).quantize(Decimal(1), ROUND_HALF_UP))))
+    shown: list[str] = []
+    for sign in reversed(mask):
+        if sign not in "0#?":
+            shown.append(sign)
+        elif digits:
+            shown.append(digits.pop())
+        elif sign == "0":
+            shown.append("0")
+    text = "".join(digits) + "".join(reversed(shown)).lstrip("" if "0" in mask[:1] else "-. ")
+    return f"-{text}" if value < 0 else text
 
 
 def _literals(tokens: list[_Token]) -> str:

@@ -14,7 +14,7 @@ from typing import BinaryIO
 
 from helpers.errors import Unread, limit_reached
 from helpers.extract.archive import RESAVE, SMALLER, Archive
-from helpers.extract.blocks import Block, Context, Item, Location, Metadata, Notice
+from helpers.extract.blocks import CELL_SEPARATOR, Block, Context, Item, Location, Metadata, Notice
 from helpers.extract.markup import Attributes, OnEnd, OnStart, Scanner, table
 from helpers.extract.odf_body import BodyScanner, Embedded
 from helpers.extract.odf_text import NAMESPACES, TextFrames, tidy
@@ -27,6 +27,8 @@ _STYLES = "styles.xml"
 _PROPERTIES = "meta.xml"
 _MANIFEST = "META-INF/manifest.xml"
 _MARGINS = "style:header style:footer style:header-left style:footer-left style:header-first"
+_NUMBER = re.compile(r"[-+0-9.,%eE\s]+")
+_CHART_NAMES = 1_000  # titles, series and categories of one chart
 _LETTERS = "math:mi math:mn math:mo math:mtext"
 _FIELDS = (
     "text:page-number text:page-count text:sheet-name text:date text:time text:title "
@@ -52,7 +54,7 @@ def read(file: BinaryIO, ctx: Context) -> Iterator[Item]:
         for found in body.drain():
             if isinstance(found, Embedded):
                 formulas += 1
-                yield from _formula(archive, found, formulas)
+                yield from _object(archive, found, formulas)
                 continue
             if isinstance(found, Block):
                 chars += len(found.text)
@@ -145,19 +147,29 @@ def _margins(archive: Archive) -> Iterator[Item]:
         yield Notice("part_unread", error.reason)
 
 
-def _formula(archive: Archive, found: Embedded, count: int) -> Iterator[Item]:
-    """The letters of an embedded formula, in order, so that it leaves a trace."""
+def _object(archive: Archive, found: Embedded, count: int) -> Iterator[Item]:
+    """An embedded formula's letters in order, so that it leaves a trace; a chart's names."""
     part = f"{found.folder.strip('./')}/{_BODY}"
     if part not in archive:
         return
     if count > OFFICE_RELATED_PARTS:
         raise limit_reached("Embedded objects", count, OFFICE_RELATED_PARTS, "parts", SMALLER)
     parts: list[str] = []
+    names: dict[str, None] = {}
+
+    def name_end() -> None:
+        scanner.collect(None)
+        name = tidy("".join(parts))
+        parts.clear()
+        if name and not _NUMBER.fullmatch(name) and len(names) < _CHART_NAMES:
+            names[name] = None
+
     starts: dict[str, OnStart] = {
         _LETTERS: lambda _: scanner.collect(parts.append),
-        "math:annotation office:document-content": lambda _: scanner.skip(),
+        "text:p": lambda _: scanner.collect(parts.append),
+        "math:annotation office:automatic-styles": lambda _: scanner.skip(),
     }
-    ends: dict[str, OnEnd] = {_LETTERS: lambda: scanner.collect(None)}
+    ends: dict[str, OnEnd] = {_LETTERS: lambda: scanner.collect(None), "text:p": name_end}
     scanner = Scanner(part, table(starts, NAMESPACES), table(ends, NAMESPACES))
     try:
         scanner.run((archive.whole(part),))
@@ -165,6 +177,6 @@ def _formula(archive: Archive, found: Embedded, count: int) -> Iterator[Item]:
         if error.code != "corrupt":
             raise
         yield Notice("part_unread", error.reason, found.location)
-    text = tidy("".join(parts))
+    text = CELL_SEPARATOR.join(names) or tidy("".join(parts))
     if text:
         yield Block(text, location=found.location)

@@ -155,6 +155,27 @@ def test_the_title_comes_from_properties_or_the_title_style() -> None:
     assert blocks(read, text(styled, None, automatic))[0].kind == "heading"
 
 
+CHART = ("동부", "1.5", "서부", "-2")
+
+
+def test_an_embedded_chart_gives_its_title_series_and_categories_together() -> None:
+    cells = "".join(f"<table:table-cell><text:p>{t}</text:p></table:table-cell>" for t in CHART)
+    chart = (
+        '<office:document-content xmlns:office="urn:oasis:names:tc:opendocument:xmlns:office:1.0"'
+        ' xmlns:chart="urn:oasis:names:tc:opendocument:xmlns:chart:1.0"'
+        ' xmlns:table="urn:oasis:names:tc:opendocument:xmlns:table:1.0"'
+        ' xmlns:text="urn:oasis:names:tc:opendocument:xmlns:text:1.0"><chart:chart><chart:title>'
+        "<text:p>강수량</text:p></chart:title><table:table><table:table-row>"
+        f"{cells}</table:table-row></table:table></chart:chart></office:document-content>"
+    )
+    body = (
+        '<text:p>Here<draw:object xmlns:xlink="http://www.w3.org/1999/xlink"'
+        ' xlink:href="./Object 1"/></text:p>'
+    )
+    found = texts(read, text(body, {"Object 1/content.xml": chart}))
+    assert found == ["Here", "강수량 | 동부 | 서부"]
+
+
 def test_an_embedded_formula_leaves_its_letters() -> None:
     formula = (
         '<math xmlns="http://www.w3.org/1998/Math/MathML"><mi>π</mi><mo>=</mo><mn>3</mn>'
