@@ -40,7 +40,8 @@ class Prose:
     def document(self, size: int) -> str:
         """At least `size` bytes in one language, with a heading every few paragraphs."""
         language = self.chance.choice(("en", "ko", "th"))
-        parts, total = [], 0
+        parts: list[str] = []
+        total = 0
         while total < size:
             if len(parts) % 9 == 0:
                 parts.append(f"## {self.chance.choice(self.sentences[language])[:60].strip()}")

@@ -1,0 +1,25 @@
+"""The style is checked like behaviour: ruff's lint and format, mypy's types."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+TYPED = ("rag_server.py", "rag_sync.py", "rag_search.py", "semantic_worker.py", "helpers", "bench")
+
+
+@pytest.mark.parametrize("words", [("check",), ("format", "--check")])
+def test_ruff_finds_nothing(repository: Path, words: tuple[str, ...]) -> None:
+    command = [sys.executable, "-m", "ruff", *words, "--no-cache", "."]
+    done = subprocess.run(command, cwd=repository, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_mypy_finds_nothing(repository: Path, tmp_path: Path) -> None:
+    targets = [name for name in TYPED if (repository / name).exists()]
+    command = [sys.executable, "-m", "mypy", "--cache-dir", str(tmp_path), *targets]
+    done = subprocess.run(command, cwd=repository, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
