@@ -6,21 +6,18 @@ full-text query; a chunk that holds all of at most FEW_WORDS words stands before
 not; a query of one or two letters gives only chunks that hold it as typed; the order is the same
 every time.
 Does not: know aliases' file, file names, or meaning.
-
-BM25 sees words one by one. The best candidates are looked at once more for how much of the query's
-letters they hold, a third as heavy as BM25; heavier helped one reference set and hurt another.
 """
 
 from __future__ import annotations
 
 import itertools
-import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from helpers.language import english
 from helpers.language.terms import Query, Word, index_terms
+from helpers.retrieve import rerank
 from helpers.retrieve.hit import Filters, Hit
 from helpers.retrieve.passages import Passage, Passages
 from helpers.store.database import Connection
@@ -34,7 +31,6 @@ LOOK = 30  # candidates, the first ones, that are looked at closely: more change
 DEEP_POOL = 250  # candidates when a later page is asked for
 FEW_WORDS = 3  # words up to which a chunk with all of them comes first
 SHORT_CHARS = 2  # letters of a query that every hit must hold as typed
-COVERAGE = 0.4  # weight of the query's letters found in a candidate, against BM25's 1
 SPLIT_CHARS = 6  # letters of a word that may be written as two
 SPLIT_PART_CHARS = 3  # letters of either half
 EXACT_SCAN_CHARS = 3  # letters of an exact string that is worth reading every chunk for
@@ -186,41 +182,19 @@ def _match(
 def _ranked(query: Query, passages: Passages, found: dict[int, float], full: set[int]) -> list[Hit]:
     rows = passages.load(found)
     texts = {i: passages.folded(row) for i, row in rows.items()}
-    coverage = _coverage(query, texts)
-    best = max(found.values(), default=0.0) or 1.0
+    closer = rerank.scores(query, rows, texts, found)
     exact = _exact_strings(query)
     few = _is_few_words(query)
     hits = []
     for i, text in texts.items():
-        score = (found[i] / best + COVERAGE * coverage[i]) / (1 + COVERAGE)
         steps = 0.0
         if few:
             steps = len(query.strong) if i in full else _words_in(query, text)
             steps += _is_headed(query, rows[i], text) or 0.5 * (query.text in text)
         steps += 2 * sum(part in text for part in exact)
         most = (len(query.strong) + 1 if few else 0) + 2 * len(exact)
-        hits.append(Hit(i, (steps + score) / (most + 1)))
+        hits.append(Hit(i, (steps + closer[i]) / (most + 1)))
     return sorted(hits, key=lambda hit: (-hit.score, rows[hit.chunk].path, rows[hit.chunk].ordinal))
-
-
-def _coverage(query: Query, texts: dict[int, str]) -> dict[int, float]:
-    """How much of the query's letters each text holds, rare ones counting more, 0 to 1."""
-    weights: dict[str, float] = {}
-    holders = {gram: {i for i, text in texts.items() if gram in text} for gram in _grams(query)}
-    for gram, those in holders.items():
-        if those:
-            weights[gram] = math.log((len(texts) + 1) / (len(those) + 0.5))
-    total = sum(weights.values()) or 1.0
-    return {i: sum(w for g, w in weights.items() if i in holders[g]) / total for i in texts}
-
-
-def _grams(query: Query) -> list[str]:
-    found: dict[str, None] = {}
-    for run in _WORDS.findall(query.text):
-        size = 2 if run[0] >= "\u1100" else 3
-        pieces = [run[i : i + size] for i in range(max(1, len(run) - size + 1))]
-        found.update(dict.fromkeys(pieces))
-    return list(found)
 
 
 def _words_in(query: Query, text: str) -> int:
@@ -268,6 +242,3 @@ def _quoted(term: str) -> str:
 
 def _phrase(terms: Sequence[str]) -> str:
     return '"' + " ".join(terms) + '"'
-
-
-_WORDS = re.compile(r"(?:[^\W_]|[\u0e31\u0e34-\u0e3a\u0e47-\u0e4e])+")
