@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -173,16 +172,16 @@ def grams(text: str) -> list[str]:
     return found
 
 
-def tokens(folded: str) -> Iterator[tuple[int, int, str]]:
-    """(start, end, token) of each token of a folded text: what is analysed in one piece."""
+def tokens(folded: str) -> tuple[str, list[str]]:
+    """A folded text as it is cut (as long, without accents), and its tokens in order: what is
+    analysed in one piece."""
     plain = _unaccented(folded)
-    for match in _pattern(plain).finditer(plain):
-        yield match.start(), match.end(), match[0]
+    return plain, _pattern(plain).findall(plain)
 
 
-def token_terms(token: str) -> list[str]:
-    """The terms of one token."""
-    return _MEMO[token].split()
+def token_terms(token: str) -> str:
+    """The terms of one token, joined by spaces."""
+    return _MEMO[token]
 
 
 @lru_cache(maxsize=1)

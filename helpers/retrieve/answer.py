@@ -58,13 +58,19 @@ class Highlighter:
     def spans(self, text: str) -> list[Span]:
         """Where `text` holds words of the query: offsets in code points of `text`."""
         folded, offsets = fold_with_map(text)
+        plain, found = tokens(folded)
+        known = self._known
+        for token in set(found).difference(known):
+            known[token] = _within(token, self.wanted)
+        if not any(map(known.__getitem__, found)):
+            return []
         spans: list[Span] = []
-        for start, _, token in tokens(folded):
-            inside = self._known.get(token)
-            if inside is None:
-                inside = self._known[token] = _within(token, self.wanted)
-            if inside:
-                spans += [(start + a, start + b) for a, b in inside]
+        at = 0
+        for token in found:
+            start = plain.find(token, at)
+            at = start + len(token)
+            if known[token]:
+                spans += [(start + a, start + b) for a, b in known[token]]
         return _on_original(_merged(spans), offsets)
 
 
@@ -120,7 +126,8 @@ def _within(token: str, wanted: frozenset[str]) -> list[Span]:
     """
     if "\u0e00" <= token[0] <= "\u0e7f":
         return _thai_spans(token, wanted) if any(term in token for term in wanted) else []
-    matched = wanted.intersection(token_terms(token))
+    terms = token_terms(token)
+    matched = wanted.intersection(terms.split()) if " " in terms else {terms} & wanted
     if not matched:
         return []
     if token.isascii():

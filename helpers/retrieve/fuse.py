@@ -66,7 +66,7 @@ def _copies_last(ordered: list[Fused]) -> list[Fused]:
     first: list[Fused] = []
     copies: list[Fused] = []
     for item in ordered:
-        text = " ".join(item.passage.text.split())
+        text = item.passage.text
         (copies if text in seen else first).append(item)
         seen.add(text)
     return first + copies

@@ -44,7 +44,7 @@ def test_rest_stays_behind_in_its_own_order() -> None:
 
 
 def test_copies_follow_and_scores_never_rise() -> None:
-    rows = {1: passage(1, "same"), 2: passage(2, "same "), 3: passage(3, "other")}
+    rows = {1: passage(1, "same"), 2: passage(2, "same"), 3: passage(3, "other")}
     found = fuse([Leg("keyword", (Hit(1, 0.9), Hit(2, 0.8), Hit(3, 0.1)))], rows)
     assert [item.passage.id for item in found] == [1, 3, 2]
     assert found[0].score >= found[1].score >= found[2].score
