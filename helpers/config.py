@@ -23,6 +23,7 @@ VERSION = "0.1.0"
 PROJECT = Path(__file__).resolve().parent.parent
 DEFAULT_KB = "default"
 PREFIX = "RAGDOC_"
+MODELS_DIR = "~/.mcp-ragdoc/models"  # shared by all data directories; RAGDOC_MODELS_DIR
 SEMANTIC_CHOICES = ("auto", "on", "off")
 THAI_CHOICES = ("bundled", "pythainlp")
 
@@ -37,6 +38,9 @@ class Settings:
     kb_id: str = DEFAULT_KB
     semantic: str = "auto"
     semantic_model_dir: Path | None = None
+    semantic_linger: float | None = None
+    models_dir: Path = field(default_factory=lambda: _path(MODELS_DIR))
+    huggingface_cache: Path = field(default_factory=lambda: _huggingface_cache({}))
     quiet: bool = False
     chunk_chars: int = limits.CHUNK_CHARS
     chunk_overlap: int = limits.CHUNK_OVERLAP
@@ -69,6 +73,8 @@ class Settings:
         ]
         if self.semantic_model_dir:
             words += ["--semantic-model-dir", str(self.semantic_model_dir)]
+        if self.semantic_linger is not None:
+            words += ["--semantic-linger", str(self.semantic_linger)]
         for name in ("exclude", "exclude_dirs", "exclude_files"):
             for value in getattr(self, name):
                 words.append(f"--{name.replace('_', '-')}={value}")
@@ -86,6 +92,11 @@ def add_shared_flags(parser: argparse.ArgumentParser) -> None:
         "--semantic", choices=SEMANTIC_CHOICES, help="search by meaning (default: auto)"
     )
     group.add_argument("--semantic-model-dir", metavar="DIR", help="folder of the semantic model")
+    group.add_argument(
+        "--semantic-linger",
+        metavar="SECONDS",
+        help="how long an idle embedding process stays (default: 30 under a server, else 0)",
+    )
     group.add_argument(
         "--exclude", metavar="GLOB", action="append", help="leave out matching paths; repeatable"
     )
@@ -128,6 +139,9 @@ def resolve(
         kb_id=str(find("kb") or DEFAULT_KB),
         semantic=_choice("semantic", find("semantic") or "auto", SEMANTIC_CHOICES),
         semantic_model_dir=_optional_path(find("semantic_model_dir")),
+        semantic_linger=_seconds("semantic_linger", find("semantic_linger")),
+        models_dir=_path(find("models_dir") or MODELS_DIR),
+        huggingface_cache=_huggingface_cache(environ),
         quiet=_truth("quiet", find("quiet")),
         chunk_chars=_number("chunk_chars", find("chunk_chars"), limits.CHUNK_CHARS),
         chunk_overlap=_number("chunk_overlap", find("chunk_overlap"), -1),
@@ -240,6 +254,29 @@ def _number(name: str, value: Any, default: int) -> int:
     except (TypeError, ValueError):
         flag = "--" + name.replace("_", "-")
         raise UsageError(f"{flag} is {value!r}", "Give a whole number.") from None
+
+
+def _seconds(name: str, value: Any) -> float | None:
+    if value is None or value == "":
+        return None
+    flag = "--" + name.replace("_", "-")
+    try:
+        seconds = float(value)
+    except (TypeError, ValueError):
+        raise UsageError(f"{flag} is {value!r}", "Give a number of seconds.") from None
+    if not 0 <= seconds <= limits.SEMANTIC_LINGER_MAX_S:
+        most = limits.SEMANTIC_LINGER_MAX_S
+        raise UsageError(f"{flag} is {value}", f"Give a number of seconds from 0 to {most:,.0f}.")
+    return seconds
+
+
+def _huggingface_cache(environ: Mapping[str, str]) -> Path:
+    """Where the Hugging Face tools keep what they downloaded, by their own rules."""
+    for name in ("HUGGINGFACE_HUB_CACHE", "HF_HUB_CACHE"):
+        if environ.get(name):
+            return _path(environ[name])
+    cache = _path(environ.get("XDG_CACHE_HOME") or "~/.cache")
+    return _path(environ.get("HF_HOME") or cache / "huggingface") / "hub"
 
 
 def _truth(name: str, value: Any) -> bool:

@@ -103,6 +103,12 @@ class RemoteError(RagDocError):
     code = "remote"
 
 
+class SemanticError(RagDocError):
+    """The model or its process failed; keywords keep answering."""
+
+    code = "semantic"
+
+
 class RootGone(ConfigError):
     """The knowledge directory is missing or unreadable; nothing was pruned."""
 

@@ -46,9 +46,11 @@ MAY_IMPORT = {
     | {"changes", "survey", "intake"},  # its command line is a door
     "rag_search": STORY_ROOMS | DOOR_ROOMS | {"render"},
     "rag_server": DOOR_ROOMS | {"stdio", "mcp_offer", "mcp_reply", "rag_search"},
-    "semantic_worker": {"semantic"},
+    "semantic_worker": {"semantic", "setup"},  # its command line installs
     "ui": DOOR_ROOMS,
 }
+# Modules that only the embedding process and the install load.
+WORKER_MODULES = {"encoder", "scan", "prepare", "install", "onnx_file", "e5_bundle", "e5_graph"}
 OWNERS = {
     "fcntl": {"helpers.files"},
     "msvcrt": {"helpers.files", "helpers.extract", "helpers.stdio"},
@@ -59,9 +61,9 @@ OWNERS = {
     "xml": {"helpers.extract"},
     "sqlite3": {"helpers.store"},
     "pymilvus": {"helpers.store.milvus"},
-    "onnxruntime": {"semantic_worker", "helpers.semantic.install"},
-    "numpy": {"semantic_worker", "helpers.semantic.install"},
-    "sentencepiece": {"semantic_worker", "helpers.semantic.install"},
+    "onnxruntime": {"semantic_worker", "helpers.semantic.encoder"},
+    "numpy": {"semantic_worker"} | {f"helpers.semantic.{name}" for name in WORKER_MODULES},
+    "sentencepiece": {"helpers.semantic.encoder"},
     "mcp": {"rag_server"},
     "mcp_types": {"rag_server"},
     "anyio": {"rag_server"},
@@ -69,7 +71,7 @@ OWNERS = {
     "uvicorn": {"rag_server"},
     "http.server": {"ui.console"},
     "subprocess": {"helpers.extract", "helpers.semantic.client", "helpers.jobs.spawn"}
-    | {"helpers.setup", "helpers.bundle"},
+    | {"helpers.semantic.install", "helpers.setup", "helpers.bundle"},
 }
 MODULES = {
     ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path

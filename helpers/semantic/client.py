@@ -1,0 +1,492 @@
+"""Asking the embedding process, from any process that must not load the model itself.
+
+Promises: no socket; a process that crashes, hangs, writes junk or floods its standard error costs
+the caller at most the request's time limit and becomes a SemanticError with a reason, after which
+no new process is started for SEMANTIC_PAUSE_S; a process that had left after its idle time is
+started anew without the caller noticing; no process outlives this one, however it ends (it reads
+its input, which closes with us, and each request carries an alarm).
+Does not: decide what to do without meaning (the caller degrades), or keep vectors.
+
+A `Worker` may be shared by threads; it answers one request at a time.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import itertools
+import os
+import subprocess
+import sys
+import threading
+import time
+from array import array
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, BinaryIO
+
+from helpers import limits
+from helpers.config import Settings, reader_environment
+from helpers.errors import Cancelled, SemanticError
+from helpers.semantic import model, wire
+from helpers.semantic.model import ModelStatus, status
+
+__all__ = ["Embedded", "ModelStatus", "Pending", "Worker", "WorkerSlot", "ensure", "status"]
+
+ROOT = Path(__file__).resolve().parents[2]
+BOOTSTRAP = (
+    "import sys; sys.path[:0] = sys.argv[1:2]; sys.path += sys.argv[2:]; "
+    "import semantic_worker; semantic_worker.serve()"
+)
+AHEAD = 2  # batches of texts in the process: one being embedded, one waiting
+EXIT_S = 2.0  # seconds a process is given to vanish once its input is closed
+REMEDY = "Keywords keep answering. If it goes on: python3 rag_server.py --setup"
+
+
+@dataclass(frozen=True, slots=True)
+class Embedded:
+    """One chunk's children: `vectors` is float16, little endian, children x dimension, length 1.
+
+    With `error`, there are none and the chunk cannot be embedded.
+    """
+
+    children: int
+    vectors: bytes
+    error: str = ""
+
+
+def ensure(settings: Settings, say: Callable[[str], None] = lambda text: None) -> ModelStatus:
+    """`status`, after preparing a model that was found but never used. For a sync, not a search."""
+    found = status(settings)
+    if not found.preparable or found.source is None:
+        return found
+    say(f"Preparing the model {found.name} (once)")
+    command = [sys.executable, str(ROOT / "semantic_worker.py"), "--prepare", str(found.source)]
+    environment = reader_environment() | {"RAGDOC_MODELS_DIR": str(settings.models_dir)}
+    environment |= {"RAGDOC_DATA_DIR": str(settings.data_dir)}
+    try:
+        done = subprocess.run(
+            command,
+            check=False,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            env=environment,
+            timeout=limits.SEMANTIC_PREPARE_S,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return ModelStatus(False, f"the model {found.name} could not be prepared: {error}", REMEDY)
+    if done.returncode:
+        said = done.stderr.decode("utf-8", "replace").strip().splitlines() or ["it crashed"]
+        reason = said[-1].removeprefix("semantic_worker.py: ")
+        return ModelStatus(False, f"the model {found.name} cannot be used: {reason}", REMEDY)
+    return status(settings)
+
+
+class Worker:
+    """An embedding process, started at the first request and again whenever it had left."""
+
+    def __init__(self, settings: Settings, found: ModelStatus, linger: float | None = None) -> None:
+        """`found` must be ready. `linger` None is the setting, which is 0 where nobody set it."""
+        if not found.ready or found.description is None:
+            raise SemanticError(found.reason or "there is no semantic model", found.remedy)
+        chosen = settings.semantic_linger if linger is None else linger
+        self.fingerprint = found.fingerprint
+        self.dimension = found.dimension
+        self._linger = chosen or 0.0
+        self._opening = _opening(found.description, self._linger, _threads(settings.workers))
+        self._lock = threading.Lock()
+        self._process: _Process | None = None
+        self._paused_until, self._pause_reason = 0.0, SemanticError("")
+
+    def embed_query(self, text: str) -> bytes:
+        """The vector of a question: float32, little endian, length 1. Raises SemanticError."""
+        with self._asking({"op": "query", "text": text}) as pending:
+            _, vector = pending.answer()
+        if len(vector) != 4 * self.dimension:
+            raise self._junk(f"a vector of {len(vector)} bytes")
+        return vector
+
+    def search(
+        self, text: str, k: int, db_path: str | os.PathLike[str], generation: str | int
+    ) -> list[tuple[int, float]]:
+        """The `k` best chunks as (chunk id, cosine of its best child). Raises SemanticError."""
+        with self.searching(text, k, db_path, generation) as pending:
+            return pending.result()
+
+    @contextlib.contextmanager
+    def searching(
+        self, text: str, k: int, db_path: str | os.PathLike[str], generation: str | int
+    ) -> Iterator[Pending]:
+        """Begin a search and do something else; `result()` of what it gives waits for the hits."""
+        header = {"op": "search", "text": text, "k": k}
+        header |= {"db": os.fspath(db_path), "generation": generation}
+        with self._asking(header) as pending:
+            yield pending
+
+    def embed_chunks(
+        self,
+        chunks: Iterable[tuple[str, str]],
+        cancelled: Callable[[], bool] = lambda: False,
+    ) -> Iterator[Embedded]:
+        """For each (context, text), in order, its children's vectors.
+
+        `chunks` is pulled as the process has room. Raises SemanticError, Cancelled.
+        """
+        source = iter(chunks)
+        with self._lock:
+            process = self._running()
+            sent: deque[int] = deque()
+            try:
+                while True:
+                    while len(sent) < AHEAD and (batch := _batch(source)):
+                        _raise_if(cancelled)
+                        process.send({"op": "texts", "chunks": batch}, limits.SEMANTIC_TEXTS_S)
+                        sent.append(len(batch))
+                    if not sent:
+                        break
+                    answer = process.receive(limits.SEMANTIC_TEXTS_S)
+                    yield from self._embedded(answer, sent.popleft())
+                    _raise_if(cancelled)
+            except _Failed as failure:
+                raise self._failed(failure) from failure
+            except _Refused as refusal:
+                raise refusal.as_error() from refusal
+            finally:
+                if sent or process.ended:
+                    self._drop()
+
+    def embed_passages(self, texts: Iterable[str]) -> Iterator[Embedded]:
+        """`embed_chunks` of texts that stand alone."""
+        return self.embed_chunks(("", text) for text in texts)
+
+    @property
+    def pid(self) -> int | None:
+        """The process that is alive, if one is."""
+        process = self._process
+        return process.popen.pid if process is not None and not process.ended else None
+
+    def close(self) -> None:
+        """End the process."""
+        with self._lock:
+            self._drop()
+
+    def __enter__(self) -> Worker:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    @contextlib.contextmanager
+    def _asking(self, header: dict[str, Any]) -> Iterator[Pending]:
+        if not self._lock.acquire(timeout=limits.SEMANTIC_QUERY_S):
+            raise SemanticError("the embedding process is busy with other questions", "Ask again.")
+        pending = None
+        try:
+            pending = Pending(self, header)
+            yield pending
+        finally:
+            if pending is not None and not pending.answered:
+                self._drop()  # its answer would be taken for the next one's
+            self._lock.release()
+
+    def _running(self) -> _Process:
+        """The process, started where there is none. The lock is held."""
+        if time.monotonic() < self._paused_until:
+            raise SemanticError(self._pause_reason.what, self._pause_reason.remedy)
+        if self._process is not None and self._process.ended:
+            self._drop()
+        if self._process is None:
+            try:
+                self._process = _Process(self._opening)
+            except (OSError, ImportError, AttributeError) as error:
+                raise self._failed(_Failed(f"it does not start: {error}")) from error
+        return self._process
+
+    def _embedded(self, answer: wire.Frame, wanted: int) -> Iterator[Embedded]:
+        header, vectors = answer
+        counts, size, at = header.get("counts"), 2 * self.dimension, 0
+        if not isinstance(counts, list) or len(counts) != wanted:
+            raise _Failed("its answer has another number of texts")
+        if len(vectors) != size * sum(count for count in counts if isinstance(count, int)):
+            raise _Failed("its answer has another number of vectors")
+        for count in counts:
+            if not isinstance(count, int):
+                yield Embedded(0, b"", str(count))
+                continue
+            yield Embedded(count, vectors[at : at + size * count])
+            at += size * count
+
+    def _junk(self, what: str) -> SemanticError:
+        with self._lock:
+            return self._failed(_Failed(f"it answered with {what}"))
+
+    def _failed(self, failure: _Failed) -> SemanticError:
+        """End the process, and start none for a while. The lock is held."""
+        self._drop()
+        error = SemanticError(f"the embedding process failed: {failure}", REMEDY)
+        self._pause_reason = error
+        self._paused_until = time.monotonic() + limits.SEMANTIC_PAUSE_S
+        return error
+
+    def _drop(self) -> None:
+        process, self._process = self._process, None
+        if process is not None:
+            process.close()
+
+
+class Pending:
+    """A question under way."""
+
+    def __init__(self, worker: Worker, header: dict[str, Any]) -> None:
+        self._worker, self._header = worker, header
+        self._until = time.monotonic() + limits.SEMANTIC_QUERY_S
+        self.answered = False
+        self._fresh = worker._process is None
+        self._send()
+
+    def result(self) -> list[tuple[int, float]]:
+        """The hits of a search. Raises SemanticError."""
+        header, payload = self.answer()
+        hits = header.get("hits")
+        if not isinstance(hits, int) or len(payload) != 12 * hits:
+            raise self._worker._failed(_Failed("its answer has another number of hits"))
+        ids, cosines = array("q", payload[: 8 * hits]), array("f", payload[8 * hits :])
+        if sys.byteorder == "big":
+            ids.byteswap()
+            cosines.byteswap()
+        return list(zip(ids, cosines, strict=True))
+
+    def answer(self) -> wire.Frame:
+        """The answer's frame. Raises SemanticError; once more where the process had just left."""
+        self.answered = True
+        try:
+            try:
+                return self._receive()
+            except _Left:
+                if self._fresh:
+                    raise
+                self._worker._drop()
+                self._fresh = True
+                self._send()
+                return self._receive()
+        except _Failed as failure:
+            raise self._worker._failed(failure) from failure
+        except _Refused as refusal:
+            raise refusal.as_error() from refusal
+
+    def _send(self) -> None:
+        try:
+            process = self._worker._running()
+            process.send(self._header, self._left())
+        except _Failed as failure:
+            if not isinstance(failure, _Left) or self._fresh:
+                raise self._worker._failed(failure) from failure
+            self._worker._drop()
+            self._fresh = True
+            self._send()
+
+    def _receive(self) -> wire.Frame:
+        process = self._worker._process
+        if process is None:
+            raise _Left("it is gone")
+        return process.receive(self._left())
+
+    def _left(self) -> float:
+        return max(0.1, self._until - time.monotonic())
+
+
+class WorkerSlot:
+    """The one worker of a long-lived process, made anew when the model changes."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._worker: Worker | None = None
+
+    def worker(self, settings: Settings, found: ModelStatus, linger: float | None = None) -> Worker:
+        """The worker for `found`. Raises SemanticError where that is not ready."""
+        with self._lock:
+            if self._worker is None or self._worker.fingerprint != found.fingerprint:
+                old, self._worker = self._worker, Worker(settings, found, linger)
+                if old is not None:
+                    old.close()
+            return self._worker
+
+    def close(self) -> None:
+        """End the process, if there is one."""
+        with self._lock:
+            worker, self._worker = self._worker, None
+        if worker is not None:
+            worker.close()
+
+
+# --- the process ---------------------------------------------------------------------------
+
+
+class _Failed(Exception):
+    """Why the process is of no more use; becomes a SemanticError."""
+
+
+class _Refused(Exception):
+    """The process is well and says why it cannot answer; becomes a SemanticError."""
+
+    def __init__(self, header: dict[str, Any]) -> None:
+        super().__init__(header["error"])
+        self._remedy = str(header.get("remedy") or REMEDY)
+
+    def as_error(self) -> SemanticError:
+        return SemanticError(str(self), self._remedy)
+
+
+class _Left(_Failed):
+    """The process ended before it answered anything of this request."""
+
+
+class _Process:
+    """One embedding process and its pipes. Reads and writes are ended by killing it in time."""
+
+    def __init__(self, opening: dict[str, Any]) -> None:
+        self.popen = _spawn()
+        assert self.popen.stdin and self.popen.stdout and self.popen.stderr
+        self._input: BinaryIO = self.popen.stdin  # type: ignore[assignment]
+        self._output: BinaryIO = self.popen.stdout  # type: ignore[assignment]
+        self._opening: dict[str, Any] | None = opening
+        self._late = ""
+        self._note = bytearray()
+        self._drain = threading.Thread(target=self._listen, daemon=True)
+        self._drain.start()
+
+    @property
+    def ended(self) -> bool:
+        return self.popen.poll() is not None
+
+    def send(self, header: dict[str, Any], limit_s: float) -> None:
+        """Write one request. Raises _Failed."""
+        with self._watched(limit_s):
+            frames = b"" if self._opening is None else wire.pack(self._opening)
+            self._opening = None
+            frames += wire.pack(header | {"limit_s": round(limit_s + 1, 1)})
+            try:
+                self._input.write(frames)
+                self._input.flush()
+            except OSError as error:
+                raise self._epitaph() from error
+
+    def receive(self, limit_s: float) -> wire.Frame:
+        """Read one answer. Raises _Failed, _Refused."""
+        with self._watched(limit_s):
+            try:
+                frame = wire.receive(self._output)
+            except (wire.BadFrame, OSError) as error:
+                if self._late or self.ended:
+                    raise self._epitaph() from error
+                raise _Failed(f"it answered with junk: {error}") from error
+            if frame is None:
+                raise self._epitaph()
+        if "error" in frame[0]:
+            raise _Refused(frame[0])
+        return frame
+
+    def close(self) -> None:
+        """Close its input, wait a moment, kill it."""
+        for stream in (self._input, self._output):
+            with contextlib.suppress(OSError):
+                stream.close()
+        try:
+            self.popen.wait(EXIT_S if not self._late else 0)
+        except subprocess.TimeoutExpired:
+            self.popen.kill()
+        self.popen.wait()
+        self._drain.join(EXIT_S)
+
+    @contextlib.contextmanager
+    def _watched(self, limit_s: float) -> Iterator[None]:
+        """Kill the process where the block takes longer."""
+        timer = threading.Timer(limit_s, self._too_late, (limit_s,))
+        timer.daemon = True
+        timer.start()
+        try:
+            yield
+        finally:
+            timer.cancel()
+
+    def _too_late(self, limit_s: float) -> None:
+        self._late = f"it took longer than {limit_s:,.0f} s"
+        self.popen.kill()
+
+    def _epitaph(self) -> _Failed:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self.popen.wait(EXIT_S)
+        if self._late:
+            return _Failed(self._late)
+        self._drain.join(EXIT_S)
+        said = bytes(self._note).decode("utf-8", "replace").strip().splitlines()
+        detail = f": {said[-1][:300]}" if said else ""
+        return _Left(f"it ended with status {self.popen.returncode}{detail}")
+
+    def _listen(self) -> None:
+        """Take what it writes to standard error, keep the end, and bury it."""
+        assert self.popen.stderr is not None
+        with contextlib.suppress(OSError, ValueError):
+            while part := os.read(self.popen.stderr.fileno(), 65_536):
+                self._note += part
+                del self._note[: -limits.SEMANTIC_NOTE_BYTES]
+        with contextlib.suppress(OSError):
+            self.popen.stderr.close()
+        self.popen.wait()
+
+
+def _spawn() -> subprocess.Popen[bytes]:
+    """Start the process: no site machinery, no environment but the harmless, pipes of its own."""
+    command = [sys.executable, "-I", "-S", "-c", BOOTSTRAP, str(ROOT), *_package_folders()]
+    environment = reader_environment()
+    environment |= {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+    pipe = subprocess.PIPE
+    return subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, env=environment)
+
+
+def _package_folders() -> list[str]:
+    """Where the model's packages lie, for a process that does not look for itself."""
+    folders: dict[str, None] = {}
+    for package in model.PACKAGES:
+        found = importlib.util.find_spec(package)
+        if found is not None and found.origin is not None:
+            folders[os.path.dirname(os.path.dirname(found.origin))] = None
+    return list(folders)
+
+
+def _opening(described: model.Description, linger: float, threads: int) -> dict[str, Any]:
+    plan = {role: str(described.files[role]) for role in ("onnx", "sentencepiece", "table")}
+    facts = ("dimension", "max_tokens", "query_prefix", "passage_prefix", "pooling")
+    return {
+        "op": "open",
+        "plan": plan | {name: getattr(described, name) for name in facts},
+        "stamps": {str(p): list(model.stamp_of(p)) for p in described.files.values()},
+        "linger": linger,
+        "threads": threads,
+    }
+
+
+def _threads(workers: int) -> int:
+    """Texts embedded at once: a run per core that this process may use."""
+    if workers:
+        return min(workers, limits.SEMANTIC_THREADS)
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    return max(1, min(cores or 1, limits.SEMANTIC_THREADS))
+
+
+def _batch(source: Iterator[tuple[str, str]]) -> list[Sequence[str]]:
+    return [tuple(chunk) for chunk in itertools.islice(source, limits.SEMANTIC_BATCH_TEXTS)]
+
+
+def _raise_if(cancelled: Callable[[], bool]) -> None:
+    if cancelled():
+        raise Cancelled("The embedding was cancelled")
