@@ -25,7 +25,7 @@ _NIKHAHIT = "\u0e4d"
 _THAI_MARK = f"{_TONE}{_VOWEL}{_ABOVE}{_NIKHAHIT}"
 
 # Spellings of SARA AM with a tone mark in an odd place; the usual one is a plain replacement.
-_SARA_AM = re.compile(f"([{_TONE}]*)\u0e33([{_TONE}]+)")
+_SARA_AM = re.compile(f"([{_TONE}]{{0,4}})\u0e33([{_TONE}]+)")
 # Mark runs that are out of order or repeated. Well-formed text has none: a look suffices.
 _OUT_OF_ORDER = (
     f"[{_TONE}{_ABOVE}{_NIKHAHIT}](?:[{_VOWEL}]|(?<=[{_ABOVE}{_NIKHAHIT}])[{_TONE}])"

@@ -54,7 +54,7 @@ _SEPARATORS = re.compile("[^0-9a-z]+")
 _LETTERS_OR_DIGITS = re.compile("[a-z]+|[0-9]+")
 _THOUSANDS = re.compile("[0-9]{1,3}(?:,[0-9]{3})+(?:\\.[0-9]+)?")
 _CAMEL = re.compile("(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
-_QUOTED = re.compile('"([^"]+)"|\u201c([^\u201d]+)\u201d|\u300c([^\u300d]+)\u300d')
+_QUOTED = re.compile('"([^"]+)"|\u201c([^\u201c\u201d]+)\u201d|\u300c([^\u300c\u300d]+)\u300d')
 _GRAM_RUN = f"[{_HANGUL}{_IDEOGRAPH}]+|[^\\W_{_HANGUL}{_IDEOGRAPH}]+"
 # Letters that have no decomposition, as they are typed without them.
 _LATIN = {"\u00f8": "o", "\u0111": "d", "\u0142": "l", "\u0131": "i"}

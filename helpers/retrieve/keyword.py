@@ -11,7 +11,6 @@ Does not: know aliases' file, file names, or meaning.
 from __future__ import annotations
 
 import itertools
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -28,14 +27,16 @@ KEEP_RAREST = 2  # terms kept when every one is common
 TERMS = 10  # terms searched for, the rarest first
 POOL = 50  # candidates
 LOOK = 30  # candidates, the first ones, that are looked at closely: more changed no set
-DEEP_POOL = 250  # candidates when a later page is asked for
+DEEP_POOL = 250  # candidates for a later page, and for a short query before it is checked
 FEW_WORDS = 3  # words up to which a chunk with all of them comes first
 SHORT_CHARS = 2  # letters of a query that every hit must hold as typed
-SPLIT_CHARS = 6  # letters of a word that may be written as two
+SPLIT_CHARS = (6, 24)  # letters of a word that may be written as two
 SPLIT_PART_CHARS = 3  # letters of either half
 EXACT_SCAN_CHARS = 3  # letters of an exact string that is worth reading every chunk for
 
-_CODE = re.compile(r"(?=\S*[0-9])(?=\S*[^\W\d_])\S*[-_./:]\S*|\S*[^\W\d_][+#]+(?=\s|$)")
+CODE_SIGNS = frozenset("-_./:")  # inside a part number or path
+CODE_ENDS = ("+", "#")  # of C++ and C#
+AROUND = ",.;:!?()[]'\"“”"  # punctuation around a word of a query
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +82,7 @@ def search(
     """Hits for `query`, best first; `aliases` are further wordings of parts of it."""
     db = passages.db
     plan = _plan(query, _Counts(db, query.terms), aliases)
+    deep = deep or len(query.text) <= SHORT_CHARS
     found, full = _candidates(db, plan, filters, DEEP_POOL if deep else POOL)
     if not found:
         few = len(query.words) <= FEW_WORDS or query.phrases
@@ -106,6 +108,8 @@ def _plan(query: Query, counts: _Counts, aliases: Sequence[Sequence[str]]) -> Pl
     kept = [term for term in terms if counts[term] <= counts.bound] or terms[:KEEP_RAREST]
     phrases = [*_respelled(words, counts), *(_phrase(alias) for alias in aliases)]
     parts = [*map(_quoted, kept[:TERMS]), *phrases]
+    if parts and len(query.text) <= SHORT_CHARS and not aliases:  # a title is not enough
+        return Plan(f"body : ({' OR '.join(parts)})", "")
     all_of = _conjunction(words, counts, phrases) if _is_few_words(query) else ""
     return Plan(" OR ".join(parts), all_of)
 
@@ -141,9 +145,9 @@ def _respelled(words: Sequence[Word], counts: _Counts) -> list[str]:
         if counts[joined]:
             found.append(_quoted(joined))
     for word in plain if len(words) <= FEW_WORDS else [w for w in plain if not counts[w.term]]:
+        if not SPLIT_CHARS[0] <= len(word.surface) <= SPLIT_CHARS[1]:
+            continue
         for cut in range(SPLIT_PART_CHARS, len(word.surface) - SPLIT_PART_CHARS + 1):
-            if len(word.surface) < SPLIT_CHARS:
-                break
             halves = [english.stem(word.surface[:cut]), english.stem(word.surface[cut:])]
             if counts[halves[0]] and counts[halves[1]]:
                 found.append(_phrase(halves))
@@ -213,7 +217,15 @@ def _is_headed(query: Query, passage: Passage, text: str) -> bool:
 
 def _exact_strings(query: Query) -> list[str]:
     """What must be found letter by letter to count: quoted phrases, part numbers, C++."""
-    return list(dict.fromkeys([*query.phrases, *(m[0] for m in _CODE.finditer(query.text))]))
+    words = (word.strip(AROUND) for word in query.text.split())
+    return list(dict.fromkeys([*query.phrases, *filter(_is_code, words)]))
+
+
+def _is_code(word: str) -> bool:
+    if word.endswith(CODE_ENDS) and any(map(str.isalpha, word)):
+        return True
+    mixed = any(map(str.isalpha, word)) and any(map(str.isdigit, word))
+    return mixed and not CODE_SIGNS.isdisjoint(word)
 
 
 def _holds(passages: Passages, chunk: int, parts: Sequence[str]) -> bool:
