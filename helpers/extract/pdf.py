@@ -19,7 +19,15 @@ from typing import Any, BinaryIO
 
 from helpers import limits
 from helpers.errors import Unread, limit_reached
-from helpers.extract import pdf_cid, pdf_layout, pdf_notes, pdf_rescue, pdf_text, pdf_thai
+from helpers.extract import (
+    pdf_cid,
+    pdf_layout,
+    pdf_notes,
+    pdf_rescue,
+    pdf_text,
+    pdf_thai,
+    pdf_unmapped,
+)
 from helpers.extract.blocks import Block, Context, Item, Location, Metadata, Notice
 from helpers.extract.pdf_content import Page
 from helpers.extract.pdf_font import Font, GlyphTables
@@ -153,7 +161,8 @@ class _Document:
         titles: Mapping[str, int],
     ) -> Iterator[Item]:
         lines = pdf_layout.lines_of(content.spans)
-        texts = pdf_thai.repair_page([pdf_text.repair(line.text) for line in lines])
+        texts = pdf_thai.restore_aa([pdf_text.repair(line.text) for line in lines])
+        texts = pdf_thai.repair_page(pdf_unmapped.resolve(texts))
         for line, text in zip(lines, texts, strict=True):
             line.text = text
         verdict = pdf_text.judge("\n".join(texts))

@@ -341,10 +341,9 @@ class _Interpreter:
             x, y = start * state.stretch, state.rise
             dx, dy = way * state.stretch * a, way * state.stretch * b
         size = abs(state.size) * ((c * c + d * d) ** 0.5 or (a * a + b * b) ** 0.5)
-        if state.size < 0 and not way:
-            dx, dy = -a * 1e-6, -b * 1e-6
-        elif not way:
-            dx, dy = a * 1e-6, b * 1e-6
+        if not font.vertical and way * state.size <= 0:  # a mark, set back or not: no other way
+            way = -1e-6 if state.size < 0 else 1e-6
+            dx, dy = way * a, way * b
         space = font.space * size / 1000
         place = (x * a + y * c + e, x * b + y * d + f)
         self.page.add(Span(text, *place, dx, dy, size, space, state.mode in (3, 7)))
@@ -405,15 +404,28 @@ def _replace(spans: list[Span], first: int, actual: str) -> None:
     replaced = spans[first:]
     if not replaced:
         return
-    if _WITHIN_CLUSTER.fullmatch("".join(span.text for span in replaced)):
+    within = bool(_WITHIN_CLUSTER.fullmatch("".join(span.text for span in replaced)))
+    if within:
         actual = _rest_of_cluster(spans[max(0, first - CLUSTER_PARTS) : first], actual)
-    start, end = replaced[0], replaced[-1]
+    start = replaced[0]
+    end = _farthest(replaced, start)
     dx, dy = end.x + end.dx - start.x, end.y + end.dy - start.y
     if abs(dx * start.dy - dy * start.dx) > start.size * (abs(start.dx) + abs(start.dy)):
         dx, dy = start.dx, start.dy  # it runs over several lines
     del spans[first:]
-    if actual:
+    if within and not actual and spans:  # a part of what stands before: its room belongs to that
+        last = spans[-1]
+        if _farthest([last, end], last) is end:
+            last.dx, last.dy = end.x + end.dx - last.x, end.y + end.dy - last.y
+    elif actual:
         spans.append(Span(actual, start.x, start.y, dx, dy, start.size, start.space, start.hidden))
+
+
+def _farthest(spans: list[Span], start: Span) -> Span:
+    """The span that ends farthest along the way of `start`."""
+    return max(
+        spans, key=lambda span: (span.x + span.dx) * start.dx + (span.y + span.dy) * start.dy
+    )
 
 
 def _rest_of_cluster(before: list[Span], actual: str) -> str:

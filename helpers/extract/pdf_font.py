@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from helpers import limits
-from helpers.extract import pdf_objects
+from helpers.extract import pdf_objects, pdf_unmapped
 from helpers.extract.pdf_cmap import UNKNOWN, CharacterMap
 from helpers.extract.pdf_truetype import embedded_letters, is_thai, letter_of_name, symbol_letters
 
@@ -67,6 +67,7 @@ class Font:
             self._read_composite(resource, tables, to_unicode)
         else:
             self._read_simple(resource, tables, to_unicode)
+        self._stand_in(str(resource.get("/BaseFont") or ""))
         self.space = self._width_of_space()
 
     def decode(self, shown: bytes) -> tuple[str, float, int]:
@@ -80,6 +81,16 @@ class Font:
         text = "".join([letters.get(code, UNKNOWN) for code in codes])
         advance = sum([widths.get(code, default) for code in codes])
         return text, advance * self._scale, count
+
+    def _stand_in(self, name: str) -> None:
+        """Stand-ins for the marks of a Thai font that have no letter (see pdf_unmapped)."""
+        if self._codec is not None or not any(map(is_thai, self._letters.values())):
+            return
+        for code, width in self._widths.items():
+            letter = self._letters.get(code)
+            if not width and code and (letter is None or letter in ("", UNKNOWN)):
+                first = pdf_unmapped.SILENT if letter == "" else pdf_unmapped.UNKNOWN
+                self._letters[code] = pdf_unmapped.stand_in(first, name, code)
 
     def _width_of_space(self) -> float:
         """The advance of a space, in thousandths; 250 where the font has none."""

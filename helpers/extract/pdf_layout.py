@@ -19,6 +19,7 @@ from helpers.extract.pdf_content import Span
 
 GAP_EM = 0.16  # of the font size: a wider gap between two spans is a space
 MIXED_GAP_EM = 0.28  # of the font size: the same between a digit or Latin letter and Hangul
+JITTER_EM = 0.03  # of the font size: a step back that puts a mark in its place, not a piece
 BASELINE_EM = 0.35  # of the font size: spans nearer than this stand on one line
 LEADING = 1.75  # times the font size: lines further apart belong to two paragraphs
 FULL_LINE = 0.82  # of the width of its neighbours: a shorter line ends a paragraph
@@ -98,6 +99,7 @@ def lines_of(spans: list[Span]) -> list[Line]:
         piece = _turned(span)
         if current and _is_mark_on(current[-1], piece):
             current[-1].text += piece.text
+            current[-1].right = max(current[-1].right, piece.right)
             continue
         if current and not _same_line(current, piece):
             found.extend(_line(current))
@@ -170,7 +172,7 @@ def _is_mark_on(last: _Piece, piece: _Piece) -> bool:
         piece.turn == last.turn
         and abs(piece.base - last.base) < piece.size
         and -piece.size < piece.left - last.right < 0.5 * piece.size
-        and all(unicodedata.category(sign) == "Mn" for sign in piece.text)
+        and all(unicodedata.category(sign) in ("Mn", "Co") for sign in piece.text)
     )
 
 
@@ -187,7 +189,7 @@ def _line(pieces: list[_Piece]) -> list[Line]:
     """The line of some pieces; several where wide gaps part columns of text."""
     if not pieces:
         return []
-    if any(b.left < a.left for a, b in pairwise(pieces)):
+    if any(b.left < a.left - JITTER_EM * a.size for a, b in pairwise(pieces)):
         pieces = sorted(pieces, key=lambda p: p.left)
     pieces = _without_doubles(pieces)
     gap_wanted = _gap_wanted(pieces)

@@ -26,6 +26,15 @@ _GAPS = re.compile("(?<=[\u0e01-\u0e4e]) (?=[\u0e01-\u0e4e])")
 _WATER = re.compile("(?<!\u0e2b)\u0e19\u0e49\u0e32(?!สาว|ชาย|เขย|สะใภ้)")  # water, not aunt or uncle
 
 
+def restore_aa(lines: list[str]) -> list[str]:
+    """SARA AA again on a page where a program made SARA AM of each: no long text is without it."""
+    joined = "\n".join(lines)
+    letters = sum(len(run) for run in _RUN.findall(joined))
+    if letters < EVIDENCE_LETTERS or "\u0e32" in joined:
+        return lines
+    return [line.replace("\u0e33", "\u0e32") for line in lines]
+
+
 def repair_page(lines: list[str]) -> list[str]:
     """The lines of one page, repaired where the page shows damage."""
     joined = "\n".join(lines)

@@ -86,6 +86,44 @@ def refusal(data: bytes) -> Unread:
     return caught.value
 
 
+# --- tables of objects that are lost ----------------------------------------------------
+
+
+def test_lost_table_of_objects_is_made_anew() -> None:
+    whole = made(shown("First page."), shown("Second page."))
+    for cut in (whole.rindex(b"startxref"), whole.rindex(b"xref\n0 1"), whole.rindex(b"trailer")):
+        assert [block.text for block in blocks(whole[:cut])] == ["First page.", "Second page."]
+    assert len(blocks(whole.replace(b"startxref", b"startxxxx"))) == 2
+
+
+def test_objects_packed_into_a_stream_survive_the_loss_of_the_table() -> None:
+    bodies = {
+        1: "<</Type/Catalog/Pages 3 0 R>>",
+        3: "<</Type/Pages/Count 1/Kids[10 0 R]>>",
+        10: "<</Type/Page/Parent 3 0 R/MediaBox[0 0 600 800]/Contents 11 0 R"
+        "/Resources<</Font<</F 2 0 R>>>>>>",
+    }
+    table, content = "", ""
+    for number, body in bodies.items():
+        table += f"{number} {len(content)} "
+        content += body + " "
+    packed = zlib.compress((table + content).encode())
+    text = shown("Packed page.").encode()
+    data = (
+        b"%%PDF-1.5\n20 0 obj\n<</Type/ObjStm/N 3/First %d/Filter/FlateDecode/Length %d>>stream\n"
+        % (len(table), len(packed))
+        + packed
+        + b"\nendstream\nendobj\n2 0 obj\n%s\nendobj\n" % HELVETICA.encode()
+        + b"11 0 obj\n<</Length %d>>stream\n%s\nendstream\nendobj\n" % (len(text), text)
+    )
+    assert [block.text for block in blocks(data)] == ["Packed page."]
+
+
+def test_file_cut_off_before_its_catalog_is_corrupt() -> None:
+    whole = made(shown("First page."))
+    assert refusal(whole[: whole.index(b"/Catalog")]).code == "corrupt"
+
+
 # --- pages and structure ---------------------------------------------------------------
 
 

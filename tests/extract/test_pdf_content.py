@@ -80,6 +80,19 @@ def test_stated_text_replaces_the_glyphs() -> None:
     assert paragraphs(stream.encode()) == ["aน้ำb"]
 
 
+def test_cluster_shown_in_parts_that_each_state_the_whole_comes_once() -> None:
+    letters = {1: "น", 2: "\u0e4d", 3: "\u0e49", 4: "\u0e32"}
+    pairs = "".join(f"<{code:02x}> <{ord(letter):04x}> " for code, letter in letters.items())
+    cmap = f"4 beginbfchar {pairs}endbfchar".encode()
+    font = {"/Subtype": "/Type1", "/ToUnicode": Stream(cmap), "/Widths": [0, 500, 0, 0, 500]}
+    whole = "/Span<</ActualText<FEFF0E190E490E33>>>BDC"
+    stream = (
+        f"BT /F 10 Tf {whole} <01> Tj EMC ET BT /F 10 Tf {whole} 1 0 0 1 5 0.4 Tm <0203> Tj EMC ET"
+        f" BT /F 10 Tf {whole} 1 0 0 1 5 0 Tm <04> Tj EMC {whole} <01020304> Tj EMC ET"
+    )
+    assert paragraphs(stream.encode(), {"/Font": {"/F": font}}) == ["น้ำน้ำ"]
+
+
 def test_bold_by_double_print_is_read_once() -> None:
     stream = b"BT /F 10 Tf 1 0 0 1 10 10 Tm (Bold) Tj 1 0 0 1 10.3 10 Tm (Bold) Tj ET"
     assert paragraphs(stream) == ["Bold"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from helpers.extract import pdf_text, pdf_thai
+from helpers.extract import pdf_text, pdf_thai, pdf_unmapped
 
 THAI = "กำหนดการหยุดจ่ายน้ำชั่วคราว จำนวนครัวเรือนและปริมาณน้ำที่ต้องการล่วงหน้าอย่างน้อยสองวันทำการ"
 NOTICE = f"{THAI} สำนักงานประปาอำเภอขอแจ้งกำหนดการ ประจำปี ดำเนินการ ลำดับ ตำบล สำคัญ"
@@ -25,6 +25,7 @@ NOTICE = f"{THAI} สำนักงานประปาอำเภอขอ�
         ("เเละ", "และ"),
         ("เ ด็ก", "เด็ก"),
         ("ทีี่", "ที่"),
+        ("น้ำ\u0e4d้", "น้ำ"),
         ("soft\u00adhyphen", "softhyphen"),
         ("ที่ 14 ตุลาคม", "ที่ 14 ตุลาคม"),
         ("plain text, 3.14", "plain text, 3.14"),
@@ -55,6 +56,26 @@ def test_a_tone_that_slipped_goes_back(given: str, meant: str) -> None:
 
 def test_sara_am_comes_back_where_a_page_has_none() -> None:
     assert pdf_thai.repair_page([NOTICE.replace("ำ", "า")]) == [NOTICE]
+
+
+def test_sara_aa_comes_back_where_a_program_made_sara_am_of_each() -> None:
+    garbled = NOTICE.replace("า", "ำ")
+    assert pdf_thai.repair_page(pdf_thai.restore_aa([garbled])) == [NOTICE]
+    assert pdf_thai.restore_aa([NOTICE]) == [NOTICE]
+
+
+def test_mark_without_a_letter_is_told_by_the_words_it_stands_in() -> None:
+    silent = pdf_unmapped.stand_in(pdf_unmapped.SILENT, "/ABCDEF+Font", 0x31)
+    lines = [NOTICE.replace("้", silent), f"ในอ่างน\u0e4d{silent}\u0e32"]
+    assert pdf_unmapped.resolve(lines) == [NOTICE, "ในอ่างน้ำ"]
+    assert pdf_unmapped.resolve([f"น\u0e4d{silent}\u0e32"]) == ["น้ำ"]
+
+
+def test_mark_that_no_word_proves_stays_silent_or_unknown() -> None:
+    silent = pdf_unmapped.stand_in(pdf_unmapped.SILENT, "/F", 7)
+    unknown = pdf_unmapped.stand_in(pdf_unmapped.UNKNOWN, "/F", 7)
+    assert pdf_unmapped.resolve([f"จ่ายน้ำ{silent}ทุกวัน"]) == ["จ่ายน้ำทุกวัน"]
+    assert pdf_unmapped.resolve([f"part {unknown} 5"]) == ["part \ufffd 5"]
 
 
 def test_sara_aa_stays_on_a_page_that_knows_sara_am() -> None:
