@@ -11,6 +11,11 @@ Does not: search, or serve anybody. The story comes first, its command line last
 
 from __future__ import annotations
 
+from helpers import environment
+
+if __name__ == "__main__":
+    environment.prefer(__file__)
+
 import argparse
 import contextlib
 import functools
@@ -21,7 +26,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from helpers import changes, config, limits, log, service, setup
+from helpers import changes, config, limits, log, service
 from helpers.config import Settings
 from helpers.errors import CorruptIndex, RagDocError, Unread
 from helpers.extract import formats
@@ -292,8 +297,6 @@ def main(words: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if words is None else words)
     arguments = _parser().parse_args(words)
     try:
-        if not arguments.worker:
-            setup.prefer_environment(sys.argv[0], words)
         settings = config.resolve(arguments)
         log.set_up(settings.quiet)
         return _run(settings, arguments)

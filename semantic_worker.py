@@ -185,11 +185,10 @@ def main(words: list[str]) -> int:
     if not words:
         serve()
     import argparse
-    from pathlib import Path
 
-    from helpers import config, setup
+    from helpers import config, environment
 
-    setup.prefer_environment(str(Path(__file__).resolve()), words)
+    environment.prefer(__file__)
     parser = argparse.ArgumentParser(
         prog="semantic_worker.py", description="The embedding process, and its model's install."
     )

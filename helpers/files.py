@@ -13,7 +13,6 @@ import errno
 import json
 import os
 import sys
-import tempfile
 import time
 from pathlib import Path
 from typing import Any
@@ -61,7 +60,8 @@ def private_file(path: Path) -> Path:
 def write_json(path: Path, value: Any) -> None:
     """Replace `path` by `value` as UTF-8 JSON, atomically. Raises DiskFull or StoreError."""
     try:
-        descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        temporary = f"{path.parent}/.{path.name}.{os.getpid()}-{os.urandom(4).hex()}"
+        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _CLOEXEC, FILE_MODE)
     except OSError as error:
         raise _state_error(path, error) from error
     try:

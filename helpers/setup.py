@@ -11,7 +11,6 @@ packages: requirements.txt does.
 from __future__ import annotations
 
 import argparse
-import contextlib
 import hashlib
 import importlib.util
 import json
@@ -23,16 +22,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from helpers import environment
 from helpers.config import PROJECT, Settings
 from helpers.errors import ConfigError
 from helpers.files import private_dir, write_json
 
-VENV = PROJECT / ".venv"
+VENV = Path(environment.VENV)
 REQUIREMENTS = PROJECT / "requirements.txt"
 OLDEST_PYTHON = (3, 10)
 STAMP = "ragdoc-setup.json"
-# Marks a process that was handed over, so that a broken .venv cannot start itself for ever.
-HANDED_OVER = "ragdoc_venv"
 REMEDY = "Run: python3 rag_server.py --setup"
 QUESTIONS = (
     "How many days of paid leave does a new employee get?",
@@ -63,7 +61,7 @@ def say(text: str) -> None:
 
 def venv_python(venv: Path = VENV) -> Path:
     """Where the interpreter of `venv` is, whether or not it exists."""
-    return venv / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+    return Path(environment.python_of(str(venv)))
 
 
 def project_python() -> Path:
@@ -82,10 +80,10 @@ def hand_over(script: Path, words: Sequence[str]) -> int:
     Raises ConfigError where there is no `.venv`, or where it is the one already running.
     """
     python = venv_python()
-    if HANDED_OVER in sys._xoptions or not python.exists():
+    if environment.HANDED_OVER in sys._xoptions or not python.exists():
         state = f"{VENV} is incomplete" if python.exists() else "RagDoc is not set up"
         raise ConfigError(f"{state}: the package mcp cannot be imported", REMEDY)
-    command = [str(python), "-X", HANDED_OVER, str(script), *words]
+    command = [str(python), "-X", environment.HANDED_OVER, str(script), *words]
     if os.name != "nt":
         try:
             os.execv(python, command)
@@ -95,23 +93,6 @@ def hand_over(script: Path, words: Sequence[str]) -> int:
         return subprocess.run(command, check=False).returncode
     except KeyboardInterrupt:
         return 130
-
-
-def prefer_environment(script: str, words: Sequence[str]) -> None:
-    """Go on with the `.venv`'s Python where there is one, so that every door reads the same
-    formats whoever starts it. Not under `python -S` or `-I`, nor twice.
-    """
-    python = venv_python()
-    if HANDED_OVER in sys._xoptions or sys.flags.no_site or sys.flags.isolated:
-        return
-    if os.path.realpath(sys.prefix) == os.path.realpath(VENV) or not python.exists():
-        return
-    command = [str(python), "-X", HANDED_OVER, script, *words]
-    if os.name != "nt":
-        with contextlib.suppress(OSError):
-            os.execv(python, command)
-    else:
-        raise SystemExit(subprocess.run(command, check=False).returncode)
 
 
 # --- installing ----------------------------------------------------------------------------

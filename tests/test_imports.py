@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-GROUND = {"errors", "limits", "files", "log", "config", "packages"}
+GROUND = {"errors", "limits", "files", "log", "config", "packages", "environment"}
 STORY_ROOMS = {"source", "language", "extract", "store", "semantic", "remote", "retrieve", "jobs"}
 SERVICE_ROOMS = {"jobs", "store", "config", "source", "language", "extract"}
 DOOR_ROOMS = {"service", "clients", "evaluate", "doctor", "bundle", "setup"}
@@ -70,7 +70,12 @@ OWNERS = {
     "pydantic": {"rag_server"},
     "uvicorn": {"rag_server"},
     "http.server": {"ui.console"},
-    "subprocess": {"helpers.extract", "helpers.semantic.client", "helpers.jobs.spawn"}
+    "subprocess": {
+        "helpers.extract",
+        "helpers.semantic.client",
+        "helpers.jobs.spawn",
+        "helpers.environment",
+    }
     | {"helpers.semantic.install", "helpers.setup", "helpers.bundle"},
 }
 MODULES = {

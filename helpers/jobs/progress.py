@@ -8,7 +8,7 @@ Does not: read job files or know what a sync does.
 from __future__ import annotations
 
 import contextlib
-import shutil
+import os
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -18,6 +18,7 @@ from helpers.config import terminal_wants_colour
 from helpers.jobs.state import JobState
 
 LINE_S = 10.0  # seconds between two lines where there is no terminal
+COLUMNS = 80  # of a terminal that does not say
 BAR = 24  # characters of the bar
 SHOWN_FAILURES = 20  # files named in a summary
 
@@ -81,6 +82,9 @@ class _Lines:
 def _bar(state: JobState) -> None:
     filled = BAR * state.progress_percent // 100
     text = f"[{'#' * filled}{'.' * (BAR - filled)}] {line(state)}"
-    width = shutil.get_terminal_size().columns - 1
+    try:
+        width = os.get_terminal_size(sys.stderr.fileno()).columns - 1
+    except OSError:
+        width = COLUMNS - 1
     sys.stderr.write(f"\r\x1b[K{text[:width]}")
     sys.stderr.flush()

@@ -11,7 +11,6 @@ import contextlib
 import math
 import os
 import re
-import secrets
 import time
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, replace
@@ -140,7 +139,7 @@ def new_job(kb_id: str, request: Request, now: float | None = None) -> JobState:
     now = time.time() if now is None else now
     stamp = datetime.fromtimestamp(now, timezone.utc)
     millis = stamp.microsecond // 1000
-    job_id = f"{stamp:%Y%m%dT%H%M%S}{millis:03d}Z-{secrets.token_hex(3)}"
+    job_id = f"{stamp:%Y%m%dT%H%M%S}{millis:03d}Z-{os.urandom(3).hex()}"
     text = timestamp(now)
     return JobState(job_id, kb_id, request=request, created_at=text, updated_at=text)
 
