@@ -21,7 +21,9 @@ GAP_EM = 0.16  # of the font size: a wider gap between two spans is a space
 MIXED_GAP_EM = 0.28  # of the font size: the same between a digit or Latin letter and Hangul
 JITTER_EM = 0.03  # of the font size: a step back that puts a mark in its place, not a piece
 BASELINE_EM = 0.35  # of the font size: spans nearer than this stand on one line
-LEADING = 1.75  # times the font size: lines further apart belong to two paragraphs
+LEADING = 1.75  # times the font size: lines further apart belong to two paragraphs,
+WIDE_LEADING = 2.6  # or up to this, where the lines of the page stand that far apart
+WIDE_SHARE = 0.4  # of the steps from line to line that must be of one width to show it
 FULL_LINE = 0.82  # of the width of its neighbours: a shorter line ends a paragraph
 SPACED_SHARE = 0.2  # of wrapped lines: this page keeps the spaces at line ends
 ROW_LINES = 2  # lines of a list item or table row
@@ -111,11 +113,11 @@ def lines_of(spans: list[Span]) -> list[Line]:
 
 def paragraphs_of(lines: list[Line]) -> list[Paragraph]:
     """Paragraphs and headings, wrapped lines joined."""
-    body = _body_size(lines)
+    body, leading = _body_size(lines), _leading(lines)
     words = Counter(word for line in lines for word in line.text.split())
     groups: list[list[Line]] = []
     for line in lines:
-        if groups and _continues(groups[-1], line):
+        if groups and _continues(groups[-1], line, leading):
             groups[-1].append(line)
         else:
             groups.append([line])
@@ -123,7 +125,7 @@ def paragraphs_of(lines: list[Line]) -> list[Paragraph]:
     spaced = sum(wrapped) > len(wrapped) * SPACED_SHARE
     found: list[Paragraph] = []
     for at, group in enumerate(groups):
-        near = at > 0 and _stands_below(groups[at - 1][-1], group[0])
+        near = at > 0 and _stands_below(groups[at - 1][-1], group[0], leading)
         _add(found, _paragraph(group, body, words, spaced, near))
     return found
 
@@ -276,18 +278,30 @@ def _body_size(lines: list[Line]) -> float:
     return sizes.most_common(1)[0][0] if sizes else 1.0
 
 
-def _stands_below(last: Line, line: Line) -> bool:
+def _leading(lines: list[Line]) -> float:
+    """How many times the font size lines of one text stand apart: Thai fonts need much room."""
+    steps: Counter[float] = Counter()
+    for last, line in pairwise(lines):
+        if _stands_below(last, line, WIDE_LEADING) and abs(last.size - line.size) < 0.1:
+            steps[round((last.base - line.base) / line.size, 1)] += 1
+    if not steps:
+        return LEADING
+    step, count = steps.most_common(1)[0]
+    return max(LEADING, step + 0.15) if count >= max(3, WIDE_SHARE * steps.total()) else LEADING
+
+
+def _stands_below(last: Line, line: Line, leading: float) -> bool:
     """Whether a line follows another at the distance of one text."""
     return (
         line.turn == last.turn
-        and 0.5 * line.size < last.base - line.base < LEADING * max(line.size, last.size)
+        and 0.5 * line.size < last.base - line.base < leading * max(line.size, last.size)
         and min(last.right, line.right) > max(last.left, line.left)
     )
 
 
-def _continues(group: list[Line], line: Line) -> bool:
+def _continues(group: list[Line], line: Line, leading: float) -> bool:
     last = group[-1]
-    if not _stands_below(last, line) or _BULLET.match(line.text):
+    if not _stands_below(last, line, leading) or _BULLET.match(line.text):
         return False
     flows = line.text[0].islower() and not _SENTENCE_END.search(last.text)
     if abs(line.size - last.size) > (0.3 if flows else 0.12) * max(line.size, last.size):

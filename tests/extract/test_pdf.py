@@ -142,6 +142,12 @@ def test_wrapped_lines_become_a_paragraph_and_hyphens_close() -> None:
     assert block.text == "This sentence is long enough to be documented on two lines."
 
 
+def test_lines_that_stand_far_apart_all_over_the_page_are_one_paragraph() -> None:
+    lines = [f"Line {n} of a text that is set with much room between lines" for n in range(5)]
+    (block,) = blocks(made(shown(*lines).replace("14 TL", "24 TL")))
+    assert block.text == " ".join(lines)
+
+
 def test_large_short_lines_are_headings() -> None:
     content = "BT /F 24 Tf 50 740 Td (Water supply) Tj ET " + shown("Body text. " * 5)
     heading, body = blocks(made(content))
