@@ -159,7 +159,7 @@ class Searcher:
         words = _leg(
             "keyword", lambda: keyword.search(query, passages, filters, further, deep=deep)
         )
-        known = passages.load(hit.chunk for hit in words.hits)
+        known = passages.load(hit.chunk for hit in words.hits if not hit.later)
         documents = [(passage.document, passage.id) for passage in known.values()]
         named = _leg("filename", lambda: filename.search(query, self.db, filters, documents))
         if fuzzy.available(passages):
@@ -258,8 +258,8 @@ def _chunk_facts(passage: Passage) -> dict[str, Any]:
 
 def main(words: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit code of CONTRACT's table."""
+    log.speak_utf8()
     arguments = _parser().parse_args(words)
-    _speak_utf8()
     try:
         settings = config.resolve(arguments)
         log.set_up(settings.quiet)
@@ -362,13 +362,6 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--json", action="store_true", help="one JSON value on standard output")
     config.add_shared_flags(parser)
     return parser
-
-
-def _speak_utf8() -> None:
-    for stream in (sys.stdout, sys.stderr):
-        reconfigure = getattr(stream, "reconfigure", None)
-        if reconfigure:
-            reconfigure(encoding="utf-8", errors="backslashreplace")
 
 
 if __name__ == "__main__":

@@ -13,7 +13,6 @@ from __future__ import annotations
 import argparse
 import contextlib
 import gc
-import io
 import os
 import signal
 import sys
@@ -55,8 +54,7 @@ LOOPBACK = "127.0.0.1"
 def main(argv: list[str] | None = None, tools: Mapping[str, Tool] | None = None) -> int:
     """Run the door with command-line words `argv`; returns the exit code of CONTRACT's table."""
     words = sys.argv[1:] if argv is None else argv
-    if isinstance(sys.stdout, io.TextIOWrapper):  # data is UTF-8 whatever the locale
-        sys.stdout.reconfigure(encoding="utf-8")
+    log.speak_utf8()
     arguments = _parser().parse_args(words)
     try:
         settings = config.resolve(arguments)

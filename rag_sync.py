@@ -295,6 +295,7 @@ EXAMPLES = """examples:
 def main(words: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit code of CONTRACT's table."""
     words = list(sys.argv[1:] if words is None else words)
+    log.speak_utf8()
     arguments = _parser().parse_args(words)
     try:
         settings = config.resolve(arguments)

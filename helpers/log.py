@@ -1,6 +1,7 @@
 """Logging to standard error, with secrets blotted out before a line is formatted.
 
-Standard output belongs to data and to JSON-RPC: nothing here ever writes to it.
+Standard output belongs to data and to JSON-RPC: nothing here ever writes to it. `speak_utf8`
+gives a command line the encoding that its output is promised in.
 Keys are recognised by shape and by the values of secret-looking environment
 variables, which `config` hands over through `redact_value`.
 """
@@ -16,6 +17,14 @@ SECRET_SHAPE = re.compile(
     r"(?:bearer\s+)?[\w\-./+]{12,200}={0,2}|\b(?:sk|pk|ghp|gho|xox[bp]|AIza)[-_A-Za-z0-9]{16,200}"
 )
 _known_secrets: set[str] = set()
+
+
+def speak_utf8() -> None:
+    """Make both standard streams UTF-8 whatever the locale; what has no UTF-8 goes out escaped."""
+    for stream in (sys.stdout, sys.stderr):
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure:
+            reconfigure(encoding="utf-8", errors="backslashreplace")
 
 
 def redact_value(secret: str) -> None:

@@ -51,6 +51,22 @@ def test_failure_known_before_is_reported_again_without_being_read_again(stage: 
     assert stage.sync("--force")["unchanged"] == 0
 
 
+@pytest.mark.parametrize("encoding", ["cp949", "cp874", "ascii"])
+def test_every_script_is_printed_whatever_the_terminals_encoding(
+    stage: Stage, encoding: str
+) -> None:
+    name = "ว่าง 비었음.txt"
+    stage.write(name, "")
+    environment = {**os.environ, "PYTHONIOENCODING": encoding}
+    synced = stage.run("rag_sync.py", "--json", env=environment)
+    assert [failure["path"] for failure in json.loads(synced.stdout)["failures"]] == [name]
+    for words in (("--check",), ("--status",), ("--help",)):
+        shown = stage.run("rag_sync.py", *words, env=environment)
+        assert (shown.returncode, shown.stderr) == (0, "")
+        assert name in shown.stdout or words == ("--help",)
+    assert stage.run("rag_search.py", "--help", env=environment).returncode == 0
+
+
 def test_file_that_gets_content_later_is_indexed(stage: Stage) -> None:
     stage.write("later.txt", "")
     assert stage.sync()["failed"] == 1
