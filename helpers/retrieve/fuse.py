@@ -2,7 +2,8 @@
 
 Promises: deterministic (ties go by path, then reading order); scores never rise with rank; a hit
 keeps the names of all legs that found it; of passages with the very same text in several files
-the first stands in its place and the copies follow all different ones, none is dropped.
+the first stands in its place and the copies follow all different ones, none is dropped; a deeper
+look goes on where the one before ended, so pages neither repeat nor miss a passage.
 Does not: read scores as more than they are. A leg's score is 0 to 1 of the query proven; WEIGHTS
 says how far another leg's proof lifts a passage above what keywords alone give it.
 
@@ -40,6 +41,7 @@ def fuse(
     scores: dict[int, float] = {}
     names: dict[int, list[str]] = {}
     rest: set[int] = set()
+    near: set[int] = set()
     for leg in legs:
         for hit in leg.hits:
             if hit.chunk in passages:
@@ -47,6 +49,8 @@ def fuse(
                 names.setdefault(hit.chunk, []).append(leg.name)
                 if hit.rest:
                     rest.add(hit.chunk)
+                if not hit.later:
+                    near.add(hit.chunk)
     order = {chunk: place for place, chunk in enumerate(scores)}
 
     def place(chunk: int) -> tuple[float, int, str, int]:
@@ -58,7 +62,8 @@ def fuse(
     ordered = [
         Fused(passages[i], scores[i] / whole, tuple(names[i])) for i in sorted(scores, key=place)
     ]
-    return _falling(_copies_last(ordered))
+    first = _copies_last([item for item in ordered if item.passage.id in near])
+    return _falling(first + [item for item in ordered if item.passage.id not in near])
 
 
 def _copies_last(ordered: list[Fused]) -> list[Fused]:

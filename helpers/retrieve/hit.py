@@ -16,11 +16,13 @@ class Hit:
     """A chunk (by row id) that a leg proposes; `score` is 0 to 1, higher is better.
 
     `rest` marks a hit beyond those the leg looked at closely: it stays behind all others.
+    `later` marks one that only a later page asks for: it moves nothing that a page before showed.
     """
 
     chunk: int
     score: float
     rest: bool = False
+    later: bool = False
 
 
 @dataclass(frozen=True, slots=True)

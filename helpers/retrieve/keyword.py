@@ -83,7 +83,7 @@ def search(
     db = passages.db
     plan = _plan(query, _Counts(db, query.terms), aliases)
     deep = deep or len(query.text) <= SHORT_CHARS
-    found, full = _candidates(db, plan, filters, DEEP_POOL if deep else POOL)
+    found, full, near = _candidates(db, plan, filters, DEEP_POOL if deep else POOL)
     if not found:
         few = len(query.words) <= FEW_WORDS or query.phrases
         return [Hit(i, 1.0) for i in _scan(query, passages, filters)] if few else []
@@ -92,7 +92,7 @@ def search(
     if query.phrases and not any(_holds(passages, hit.chunk, query.phrases) for hit in hits):
         known = {hit.chunk for hit in hits}
         hits = [*(Hit(i, 1.0) for i in _scan(query, passages, filters) if i not in known), *hits]
-    hits += [Hit(i, 0.0, rest=True) for i in rest]
+    hits += [Hit(i, 0.0, rest=True, later=place >= near) for place, i in enumerate(rest, LOOK)]
     if len(query.text) <= SHORT_CHARS and not aliases:
         texts = passages.load(hit.chunk for hit in hits)
         hits = [
@@ -156,13 +156,18 @@ def _respelled(words: Sequence[Word], counts: _Counts) -> list[str]:
 
 def _candidates(
     db: Connection, plan: Plan, filters: Filters, pool: int
-) -> tuple[dict[int, float], set[int]]:
-    """Row id → BM25 (higher is better), and the rows that match all words, which come first."""
+) -> tuple[dict[int, float], set[int], int]:
+    """Row id → BM25 (higher is better); the rows that match all words, which come first; and how
+    many of all a pool of POOL has."""
     full = dict(_match(db, plan.all_of, filters, POOL))
     found = dict(full)
-    for row, score in _match(db, plan.any_of, filters, pool):
+    rows = _match(db, plan.any_of, filters, pool)
+    for row, score in rows[:POOL]:
         found.setdefault(row, score)
-    return found, set(full)
+    near = len(found)
+    for row, score in rows[POOL:]:
+        found.setdefault(row, score)
+    return found, set(full), near
 
 
 def _match(

@@ -200,6 +200,18 @@ def test_pages_join_to_the_whole_list(tmp_path: Path) -> None:
     assert len(paged) == len(set(paged)) == 60
 
 
+def test_pages_over_copies_neither_repeat_nor_miss_a_passage(tmp_path: Path) -> None:
+    texts = {f"{i:03}.md": "harbour of copies" if i % 3 else f"harbour {i}" for i in range(90)}
+    shelf = library(tmp_path, texts | {"harbour.md": "harbour too"})
+    paged: list[str] = []
+    offset: int | None = 0
+    while offset is not None:
+        answer = shelf.search("harbour", limit=8, offset=offset)
+        paged += [result["path"] for result in answer["results"]]
+        offset = answer.get("next", {}).get("offset")
+    assert len(paged) == len(set(paged)) == 91
+
+
 def test_answer_is_cut_to_its_tokens_and_says_so(tmp_path: Path) -> None:
     shelf = library(tmp_path, {f"{i}.md": f"harbour {i} " + "x" * 390 for i in range(5)})
     answer = shelf.search("harbour", max_tokens=250)
