@@ -53,6 +53,8 @@ class Highlighter:
     def __init__(self, query: Query) -> None:
         self.main = frozenset(word.term for word in query.strong)
         self.wanted = frozenset(term for word in query.strong for term in (word.term, *word.more))
+        # No stem changes a plain word's first two letters: most words are told by them.
+        self._heads = {term[:2] for term in self.wanted}
         self._known: dict[str, list[Span]] = {}
 
     def spans(self, text: str) -> list[Span]:
@@ -61,7 +63,8 @@ class Highlighter:
         plain, found = tokens(folded)
         known = self._known
         for token in set(found).difference(known):
-            known[token] = _within(token, self.wanted)
+            plainly_other = token[:2] not in self._heads and token.isascii() and token.isalpha()
+            known[token] = [] if plainly_other else _within(token, self.wanted)
         if not any(map(known.__getitem__, found)):
             return []
         spans: list[Span] = []
