@@ -12,6 +12,13 @@ from tests.source.tree import tree_digest
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 SHARED = Path(os.environ.get("RAGDOC_SHARED_DATA") or REPOSITORY.parent / "shared" / "data")
+# Where the embedded model is, for the tests that are about it. No other test sees a model that
+# happens to be installed, nor a Hugging Face cache.
+INSTALLED_MODELS = Path(
+    os.environ.get("RAGDOC_MODELS_DIR") or Path.home() / ".mcp-ragdoc" / "models"
+)
+KEPT = {"RAGDOC_MODELS_DIR": os.devnull + "/models", "HF_HUB_CACHE": os.devnull + "/hub"}
+os.environ.update(KEPT)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -48,6 +55,12 @@ def _sources_stay_as_they_are() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
+def installed_models() -> Path:
+    """Where the embedded model is installed, if it is."""
+    return INSTALLED_MODELS
+
+
+@pytest.fixture(scope="session")
 def repository() -> Path:
     """The root of the project."""
     return REPOSITORY
@@ -56,5 +69,5 @@ def repository() -> Path:
 @pytest.fixture(autouse=True)
 def _clean_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in list(os.environ):
-        if name.startswith("RAGDOC_"):
+        if name.startswith("RAGDOC_") and name not in KEPT:
             monkeypatch.delenv(name)
