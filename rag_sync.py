@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING, Any
 
 from helpers import changes, config, limits, log, service
 from helpers.config import Settings
+from helpers.embedding import Models, embed
 from helpers.errors import CorruptIndex, RagDocError, Unread
 from helpers.extract import formats
 from helpers.jobs import progress, queue
@@ -36,7 +37,7 @@ from helpers.language.chunk import ChunkPolicy
 from helpers.language.terms import Analyser
 from helpers.source import names
 from helpers.source.root import Root, Vanished
-from helpers.store import database, documents, postings, snapshots, verify
+from helpers.store import database, documents, generations, postings, snapshots, verify
 from helpers.store.documents import Description, Stat, Writer
 from helpers.survey import MOUNTS, ROOT_IDENTITY, Candidate, Survey, survey
 
@@ -52,22 +53,27 @@ _logger = log.get_logger("sync")
 # --- the story -----------------------------------------------------------------------------
 
 
-def sync(settings: Settings, job: JobHandle) -> None:
-    """Bring the index up to the folder as it is now.
+def sync(settings: Settings, job: JobHandle, models: Models | None = None) -> None:
+    """Bring the index up to the folder as it is now; `models` stands in for the installed one.
 
     Raises RootGone before anything is changed, StoreError, Cancelled at a checkpoint.
     """
     job.phase("prepare")
     with Root(settings.knowledge_dir) as root, _open_index(settings, job.force) as db:
         with database.translated(settings.db):
-            _Sync(settings, job, root, db).run()
+            _Sync(settings, job, root, db, models or Models()).run()
 
 
 class _Sync:
     """One run; its chapters share the index, the root and the job."""
 
     def __init__(
-        self, settings: Settings, job: JobHandle, root: Root, db: database.Connection
+        self,
+        settings: Settings,
+        job: JobHandle,
+        root: Root,
+        db: database.Connection,
+        models: Models,
     ) -> None:
         self.settings, self.job, self.root, self.db = settings, job, root, db
         self.policy = ChunkPolicy(settings.chunk_chars, settings.chunk_overlap, settings.thai_words)
@@ -75,9 +81,19 @@ class _Sync:
         self.valid = frozenset(() if job.force else _fingerprints(self.policy).values())
         self.readers = snapshots.readers_digest(self.valid)
         self.analyser = Analyser()
-        self.writer = Writer(db, self.analyser, settings.kb_id)
+        self.models, self.model = models, models.status(settings)
+        awaited = self.model.ready
+        self.writer = Writer(db, self.analyser, settings.kb_id, await_vectors=awaited)
 
     def run(self) -> None:
+        generations.align(self.db, self.model.fingerprint if self.model.ready else None)
+        if self.job.scope == "full":
+            self._index()
+        if self.model.ready:
+            self._embed()
+
+    def _index(self) -> None:
+        """Everything up to the words: walk, read, write, forget, settle."""
         self._renew_postings()
         found = self._survey()
         try:
@@ -196,6 +212,15 @@ class _Sync:
 
     def _fingerprint(self, format_name: str | None) -> str:
         return _fingerprints(self.policy).get(format_name or "", "")
+
+    def _embed(self) -> None:
+        """Give the chunks without vectors theirs; costs three look-ups where there are none."""
+        if self.job.force or self.job.scope != "full":
+            generations.reconsider(self.db, self.model.fingerprint)
+        if not generations.settled(self.db, self.model.fingerprint):
+            self.job.phase("semantic")
+            worker = functools.partial(self.models.worker, self.settings, self.model)
+            embed(self.db, self.settings.db, self.job, self.model, worker)
 
     def _prune(self, gone: list[tuple[int, str]]) -> None:
         for document_id, _ in gone:

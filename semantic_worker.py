@@ -11,7 +11,8 @@ Does not: open a socket (pip does, under --install), read documents, or write to
 
 Requests: `open` (plan, stamps, linger) has no answer; `query` (text) answers a float32 vector;
 `search` (text, k, db, generation) answers int64 chunk ids and float32 cosines; `texts` (chunks:
-[context, text]) answers per chunk a count or an error, and the float16 vectors of all.
+[context, text]) answers per chunk a count or an error, and the float16 vectors of all; `basis`
+and `head` (db, generation, block) answer what a scan of that generation is sped up with.
 """
 
 from __future__ import annotations
@@ -93,6 +94,18 @@ class _State:
         cosines = numpy.array([cosine for _, cosine in hits], "<f4")
         return {"hits": len(hits)}, ids.tobytes() + cosines.tobytes()
 
+    def basis(self, header: dict[str, Any]) -> Frame:
+        from helpers.semantic import scan
+
+        return {}, scan.fit(header["db"], header["generation"])
+
+    def head(self, header: dict[str, Any]) -> Frame:
+        from helpers.semantic import scan
+
+        found = scan.head(header["db"], header["generation"], header["block"])
+        sizes = {"basis": found.basis, "facts": len(found.facts), "head": len(found.head)}
+        return sizes, found.facts + found.head + found.tail
+
     def texts(self, header: dict[str, Any]) -> Frame:
         if self._bulk is None:
             from helpers.semantic.encoder import BulkEncoder
@@ -137,6 +150,7 @@ def _answered(state: _State, header: dict[str, Any]) -> Frame:
     """The answer to one request; an error becomes one."""
     try:
         work = {"query": state.query, "search": state.search, "texts": state.texts}
+        work |= {"basis": state.basis, "head": state.head}
         return work[header["op"]](header)
     except RagDocError as error:
         return {"error": error.what, "remedy": error.remedy}, b""

@@ -32,6 +32,7 @@ MAY_IMPORT = {
     "survey": {"source", "store"},
     "changes": {"source", "store", "survey"},
     "intake": {"extract", "jobs", "source", "store", "survey"},
+    "embedding": {"jobs", "semantic", "store"},
     "evaluate": SERVICE_ROOMS,
     "doctor": SERVICE_ROOMS,
     "bundle": SERVICE_ROOMS,
@@ -43,11 +44,17 @@ MAY_IMPORT = {
     "mcp_reply": {"mcp_offer", "render"},
     "rag_sync": STORY_ROOMS
     | DOOR_ROOMS
-    | {"changes", "survey", "intake"},  # its command line is a door
+    | {"changes", "survey", "intake", "embedding"},  # its command line is a door
     "rag_search": STORY_ROOMS | DOOR_ROOMS | {"render"},
     "rag_server": DOOR_ROOMS | {"stdio", "mcp_offer", "mcp_reply", "rag_search"},
     "semantic_worker": {"semantic", "setup"},  # its command line installs
     "ui": DOOR_ROOMS,
+}
+# Single modules that see more than their room does.
+ALSO = {
+    # The scan reads its blocks where they lie: through a pipe they would be copied, all of them,
+    # at each change. It opens the index read-only, and the store keeps sqlite3 to itself.
+    "helpers.semantic.scan": {"store"},
 }
 # Modules that only the embedding process and the install load.
 WORKER_MODULES = {"encoder", "scan", "prepare", "install", "onnx_file", "e5_bundle", "e5_graph"}
@@ -111,7 +118,8 @@ def test_a_room_imports_only_what_the_table_allows(module: str) -> None:
         top = name.split(".")[0]
         if name in MODULES and name != "helpers" and room(name) != own and own not in GROUND:
             assert own in MAY_IMPORT, f"{module}: give {own} a line in the table"
-            assert room(name) in MAY_IMPORT[own] | GROUND, f"{module} imports {name}"
+            seen = MAY_IMPORT[own] | ALSO.get(module, set()) | GROUND
+            assert room(name) in seen, f"{module} imports {name}"
         elif name in MODULES and own in GROUND:
             assert room(name) in GROUND, f"the ground ({module}) imports {name}"
         for owned, owners in OWNERS.items():

@@ -163,6 +163,25 @@ class Worker:
         """`embed_chunks` of texts that stand alone."""
         return self.embed_chunks(("", text) for text in texts)
 
+    def basis(self, db_path: str | os.PathLike[str], generation: int) -> bytes:
+        """What heads of a generation's blocks are made with. Raises SemanticError."""
+        header = {"op": "basis", "db": os.fspath(db_path), "generation": generation}
+        with self._asking(header, limits.SEMANTIC_TEXTS_S) as pending:
+            return pending.answer()[1]
+
+    def head(
+        self, db_path: str | os.PathLike[str], generation: int, block: int
+    ) -> tuple[int, bytes, bytes, bytes]:
+        """The number of the basis, and facts, head and tail of a block. Raises SemanticError."""
+        header = {"op": "head", "db": os.fspath(db_path), "generation": generation, "block": block}
+        with self._asking(header, limits.SEMANTIC_TEXTS_S) as pending:
+            found, data = pending.answer()
+        try:
+            number, first, second = (int(found[name]) for name in ("basis", "facts", "head"))
+        except (KeyError, TypeError, ValueError):
+            raise self._junk("a head without its parts") from None
+        return number, data[:first], data[first : first + second], data[first + second :]
+
     @property
     def pid(self) -> int | None:
         """The process that is alive, if one is."""
@@ -186,12 +205,14 @@ class Worker:
         self.close()
 
     @contextlib.contextmanager
-    def _asking(self, header: dict[str, Any]) -> Iterator[Pending]:
+    def _asking(
+        self, header: dict[str, Any], limit_s: float = limits.SEMANTIC_QUERY_S
+    ) -> Iterator[Pending]:
         if not self._lock.acquire(timeout=limits.SEMANTIC_QUERY_S):
             raise SemanticError("the embedding process is busy with other questions", "Ask again.")
         pending = None
         try:
-            pending = Pending(self, header)
+            pending = Pending(self, header, limit_s)
             yield pending
         finally:
             if pending is not None and not pending.answered:
@@ -246,9 +267,9 @@ class Worker:
 class Pending:
     """A question under way."""
 
-    def __init__(self, worker: Worker, header: dict[str, Any]) -> None:
+    def __init__(self, worker: Worker, header: dict[str, Any], limit_s: float) -> None:
         self._worker, self._header = worker, header
-        self._until = time.monotonic() + limits.SEMANTIC_QUERY_S
+        self._until = time.monotonic() + limit_s
         self.answered = False
         self._fresh = worker._process is None
         self._send()

@@ -1,8 +1,9 @@
 """Documents and their chunks: written whole or not at all, read back as rows.
 
 Promises: a document's rows and postings change in one transaction, so that no reader ever sees
-half of one; a chunk whose text, context and place in the document's wording did not change keeps
-its id and its public `chunk_id`; memory does not grow with the document.
+half of one, and a chunk's vectors go with it; a chunk whose text, context and place in the
+document's wording did not change keeps its id, its vectors and its public `chunk_id`; memory
+does not grow with the document.
 Does not: open files, decide what needs reading, or analyse text (it is handed an Analyser).
 
 Small documents share a transaction (`Writer` commits every second or 4,000 chunks: one commit
@@ -23,7 +24,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
 from helpers.errors import NEEDS_ACTION_CODES, CorruptIndex, Unread
-from helpers.store import postings
+from helpers.store import postings, vectors
 from helpers.store.database import REBUILD, roll_back
 from helpers.store.postings import Analyser, ChunkTerms
 
@@ -123,8 +124,12 @@ class Writer:
         analyser: Analyser,
         kb_id: str,
         clock: Callable[[], float] = time.monotonic,
+        *,
+        await_vectors: bool = False,
     ) -> None:
+        """`await_vectors`: a document with text is `pending`, not `ready`, until it has them."""
         self.changed_chunks = 0
+        self._readable = "pending" if await_vectors else "ready"
         self._db = db
         self._analyser = analyser
         self._salt = kb_id.encode()
@@ -240,9 +245,10 @@ class Writer:
 
     def _describe(self, document_id: int, chunks: int, found: Description) -> None:
         unread = found.unread
+        state = self._readable if unread is None and chunks else _state(unread)
         values = (
             *(found.type, found.title, *found.stat.columns(), found.sha256, found.fingerprint),
-            *(_state(unread), unread and unread.code, unread and unread.reason),
+            *(state, unread and unread.code, unread and unread.reason),
             *(unread and unread.remedy, found.encoding, _json(found.notices), chunks, _now()),
         )
         self._db.execute(_DESCRIBE, (*values, document_id))
@@ -299,6 +305,7 @@ class Writer:
         select = f"SELECT id, text, context, ocr FROM chunk WHERE {where} ORDER BY id LIMIT {BATCH}"
         while rows := self._db.execute(select, parameters).fetchall():
             postings.drop(self._db, self._terms(rows))
+            vectors.drop(self._db, [row[0] for row in rows])
             self._db.executemany("DELETE FROM chunk WHERE id = ?", [(row[0],) for row in rows])
             self.changed_chunks += len(rows)
             self._pending_chunks += len(rows)

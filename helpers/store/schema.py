@@ -57,8 +57,54 @@ VERSION_1 = (
     f"INSERT INTO posting(posting, rank) VALUES('hashsize', {POSTING_HASH_BYTES})",
 )
 
+# Vectors of chunks, by generation: all of one generation come from one model and one way of
+# dividing chunks. A chunk has one or more vectors, side by side within one block.
+VERSION_2 = (
+    """CREATE TABLE generation(
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        token TEXT NOT NULL,         -- random: what readers know this generation by
+        fingerprint TEXT NOT NULL UNIQUE, -- of the model and of how chunks are divided
+        model TEXT NOT NULL,
+        dimension INTEGER NOT NULL,
+        chunks INTEGER NOT NULL DEFAULT 0, -- chunks that have their vectors
+        vectors INTEGER NOT NULL DEFAULT 0, -- of those chunks
+        published_at TEXT,           -- when it covered every chunk; NULL: it serves nobody yet
+        tidy INTEGER NOT NULL DEFAULT 0)   -- 1: no block to merge or to summarise""",
+    """CREATE TABLE vector_block(
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        generation INTEGER NOT NULL,
+        rows INTEGER NOT NULL,       -- vectors as written; rows never change afterwards
+        live INTEGER NOT NULL,       -- of them, those whose chunk still is
+        chunks BLOB NOT NULL)        -- int64 per row: the chunk's id""",
+    # id: block * LEAVES + number; LEAF_ROWS vectors of float16 each, little-endian.
+    "CREATE TABLE vector_leaf(id INTEGER PRIMARY KEY, data BLOB NOT NULL)",
+    # What a scan reads in a block's stead: int8 per row, and float32 facts that bound the error.
+    """CREATE TABLE vector_head(
+        block INTEGER PRIMARY KEY,
+        basis INTEGER NOT NULL,      -- the number of the basis it was made with
+        facts BLOB NOT NULL,
+        head BLOB NOT NULL,          -- the first coordinates, read for every row
+        tail BLOB NOT NULL)          -- the others, read where those leave a doubt""",
+    """CREATE TABLE vector_basis(
+        generation INTEGER PRIMARY KEY,
+        number INTEGER NOT NULL,
+        vectors INTEGER NOT NULL,    -- of the generation when it was made
+        data BLOB NOT NULL)""",
+    """CREATE TABLE vector_of(
+        generation INTEGER NOT NULL, chunk_id INTEGER NOT NULL,
+        block INTEGER NOT NULL, first INTEGER NOT NULL, count INTEGER NOT NULL,
+        PRIMARY KEY(generation, chunk_id)) WITHOUT ROWID""",
+    """CREATE TABLE vector_dead(
+        block INTEGER NOT NULL, chunk_id INTEGER NOT NULL,
+        PRIMARY KEY(block, chunk_id)) WITHOUT ROWID""",
+    """CREATE TABLE vector_failure(
+        generation INTEGER NOT NULL, chunk_id INTEGER NOT NULL,
+        attempts INTEGER NOT NULL, reason TEXT NOT NULL,
+        PRIMARY KEY(generation, chunk_id)) WITHOUT ROWID""",
+)
+
 # MIGRATIONS[n] brings a file from version n to n + 1.
-MIGRATIONS: tuple[tuple[str, ...], ...] = (VERSION_1,)
+MIGRATIONS: tuple[tuple[str, ...], ...] = (VERSION_1, VERSION_2)
 CURRENT = len(MIGRATIONS)
 
 

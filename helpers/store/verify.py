@@ -1,4 +1,4 @@
-"""Whether the index is whole: the file, and the postings against the chunks they stand for.
+"""Whether the index is whole: the file, the postings and the vectors against their chunks.
 
 SQLite's own checks pass on an emptied contentless FTS5 table (measured), so the comparison is
 ours: the rowids of the postings' size table against the chunks' ids, both ways, and a sample of
@@ -12,6 +12,7 @@ import sqlite3
 import time
 from typing import Any
 
+from helpers.store import vectors
 from helpers.store.database import REBUILD
 from helpers.store.postings import Analyser, made_by
 
@@ -37,6 +38,7 @@ def problems(
     )
     if not found and made_by(db) == analyser.fingerprint:
         found += _term_problems(db, analyser, sample)
+    found += [_problem("vectors_mismatch", what) for what in vectors.problems(db)]
     return found
 
 
