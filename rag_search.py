@@ -22,7 +22,7 @@ from typing import Any
 
 from helpers import config, limits, log
 from helpers.config import Settings
-from helpers.errors import RagDocError, UsageError
+from helpers.errors import RagDocError, UsageError, shown
 from helpers.language.terms import Query, query_terms
 from helpers.retrieve import aliases, answer, filename, fuse, fuzzy, keyword
 from helpers.retrieve import passages as rows
@@ -30,7 +30,7 @@ from helpers.retrieve.fuse import Fused
 from helpers.retrieve.hit import Filters, Leg
 from helpers.retrieve.locate import located
 from helpers.retrieve.passages import Passage, Passages
-from helpers.retrieve.request import MODES, UNLIMITED_TOKENS, SearchRequest, check_range, shown
+from helpers.retrieve.request import MODES, UNLIMITED_TOKENS, SearchRequest, check_range
 from helpers.source import names
 from helpers.source.root import Root
 from helpers.store import database

@@ -31,7 +31,7 @@ if sys.version_info < (3, 10):  # noqa: UP036 (what macOS calls python3 is older
 from helpers import config, limits, log, setup, stdio
 from helpers.clients import CLIENTS, as_text, hint, launch_command
 from helpers.config import Settings
-from helpers.errors import ConfigError, RagDocError, UsageError
+from helpers.errors import ConfigError, RagDocError, UsageError, shown
 from helpers.mcp_offer import offer, prompt_text, tool
 from helpers.mcp_reply import Arguments, Tool, called, resource
 
@@ -47,6 +47,7 @@ examples:
 
 """
 HTTP_PORT = 8770
+URI_CHARS = 500  # characters of an unknown resource's address that an error repeats
 HTTP_BACKLOG = 64  # connections that wait to be accepted
 LOOPBACK = "127.0.0.1"
 
@@ -198,7 +199,7 @@ def build(settings: Settings, tools: Mapping[str, Tool]) -> Server[Any]:
         try:
             text = await to_thread.run_sync(resource, uri, settings, tools, abandon_on_cancel=True)
         except RagDocError as error:
-            raise MCPError(types.INVALID_PARAMS, str(error), {"uri": uri}) from error
+            raise MCPError(types.INVALID_PARAMS, str(error), {"uri": uri[:URI_CHARS]}) from error
         content = {"uri": uri, "mimeType": "application/json", "text": text}
         return types.ReadResourceResult.model_validate({"contents": [content]})
 
@@ -250,7 +251,8 @@ def _sync(settings: Settings, given: Arguments) -> Mapping[str, Any]:
     asked = given.get("kb_id", settings.kb_id)
     if asked != settings.kb_id:
         raise UsageError(
-            f"There is no knowledge base {asked!r}", f"Call again with kb_id {settings.kb_id!r}."
+            f"There is no knowledge base {shown(asked)}",
+            f"Call again with kb_id {settings.kb_id!r}.",
         )
     return service.start_sync(settings, given["force"], given["scope"], given["deferred"])
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from helpers import limits, log
-from helpers.errors import ConfigError, UsageError
+from helpers.errors import ConfigError, StoreError, UsageError, shown
 from helpers.files import read_json
 
 VERSION = "0.1.0"
@@ -195,11 +195,13 @@ def _checked(settings: Settings) -> Settings:
     if not settings.kb_id.isidentifier() and not settings.kb_id.replace("-", "_").isidentifier():
         raise UsageError(f"--kb is {settings.kb_id!r}", "Use letters, digits, - and _.")
     knowledge, data = _real(settings.knowledge_dir), _real(settings.data_dir)
-    if data == knowledge or knowledge in data.parents or knowledge in _real(settings.db).parents:
-        raise ConfigError(
-            f"The data directory {data} lies inside the knowledge directory {knowledge}",
-            "Give a --data-dir (and --db) outside it, so that the index never indexes itself.",
-        )
+    db = _real(settings.db)
+    for name, flag, path in (("data directory", "--data-dir", data), ("index", "--db", db)):
+        if path == knowledge or knowledge in path.parents:
+            raise ConfigError(
+                f"The {name} {path} lies inside the knowledge directory {knowledge}",
+                f"Give a {flag} outside it, so that the index never indexes itself.",
+            )
     changes: dict[str, Any] = {name: getattr(settings, name) for name in settings.__slots__}
     return Settings(**(changes | {"chunk_overlap": overlap}))
 
@@ -216,7 +218,10 @@ def _finder(
 
 
 def _config_file(data_dir: Path) -> Mapping[str, Any]:
-    value = read_json(data_dir / "config.json")
+    try:
+        value = read_json(data_dir / "config.json")
+    except StoreError as error:
+        raise ConfigError(error.what, error.remedy) from error
     if value is None:
         return {}
     if not isinstance(value, dict):
@@ -226,7 +231,9 @@ def _config_file(data_dir: Path) -> Mapping[str, Any]:
     return value
 
 
-def _path(value: str | Path) -> Path:
+def _path(value: Any) -> Path:
+    if not isinstance(value, (str, Path)):
+        raise ConfigError(f"A path is {shown(value)}", "Give it as text.")
     if "\0" in str(value):
         raise ConfigError("A path holds a NUL character", "Give another path.")
     return Path(os.path.abspath(os.path.expanduser(value)))
@@ -251,7 +258,7 @@ def _number(name: str, value: Any, default: int) -> int:
         return default
     try:
         return int(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         flag = "--" + name.replace("_", "-")
         raise UsageError(f"{flag} is {value!r}", "Give a whole number.") from None
 
@@ -290,9 +297,11 @@ def _truth(name: str, value: Any) -> bool:
 
 
 def _list(value: Any, split: bool = True) -> tuple[str, ...]:
-    words = [value] if isinstance(value, str) else list(value or ())
+    words = [value] if isinstance(value, str) else value or []
+    if not isinstance(words, (list, tuple)) or not all(isinstance(w, str) for w in words):
+        raise ConfigError(f"A list of names is {shown(value)}", "Give text, or a list of texts.")
     if split:
-        words = [part for word in words for part in str(word).split(",")]
+        words = [part for word in words for part in word.split(",")]
     return tuple(word.strip() for word in words if word.strip())
 
 

@@ -7,6 +7,8 @@ Nothing here logs, prints or knows where it will be shown.
 
 from __future__ import annotations
 
+SHOWN_CHARS = 60  # characters of a rejected value that an error repeats
+
 UNREAD_CODES = frozenset(
     {
         "encrypted",
@@ -137,3 +139,9 @@ class Unread(RagDocError):
 def limit_reached(what: str, reached: float, limit: float, unit: str, remedy: str) -> Unread:
     """The error of a cap: names both numbers and the next action."""
     return Unread("limit_reached", f"{what} reached {reached:,} > {limit:,} {unit}", remedy)
+
+
+def shown(value: object) -> str:
+    """A rejected value as an error repeats it: short, on one line, in its own script."""
+    text = repr(value)
+    return text if len(text) <= SHOWN_CHARS else text[: SHOWN_CHARS - 1] + "…"

@@ -65,7 +65,8 @@ def write_json(path: Path, value: Any) -> None:
     except OSError as error:
         raise _state_error(path, error) from error
     try:
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        # A path that is no UTF-8 is kept by the escapes of its bytes, which JSON reads back.
+        with os.fdopen(descriptor, "w", encoding="utf-8", errors="backslashreplace") as file:
             file.write(json.dumps(value, ensure_ascii=False) + "\n")
             file.flush()
             os.fsync(file.fileno())
@@ -82,8 +83,10 @@ def read_json(path: Path) -> Any:
         return json.loads(path.read_bytes())
     except FileNotFoundError:
         return None
-    except (OSError, ValueError) as error:
+    except OSError as error:
         raise _state_error(path, error) from error
+    except (ValueError, RecursionError) as error:
+        raise StoreError(f"{path} holds no JSON: {error}", "Mend it or remove it.") from error
 
 
 class FileLock:

@@ -15,10 +15,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from helpers.errors import UsageError
+from helpers.errors import UsageError, shown
 
 OFFER = Path(__file__).with_name("mcp_offer.json")
-SHOWN_CHARS = 60  # characters of a rejected value that an error repeats
 SURROGATE = re.compile("[\ud800-\udfff]")
 TYPE_NAMES = {"string": "a string", "integer": "a whole number", "boolean": "true or false"}
 
@@ -47,7 +46,7 @@ def check_arguments(entry: Mapping[str, Any], given: Mapping[str, Any]) -> dict[
     # Some clients send a made-up argument to a tool that takes none.
     if unknown and properties:
         raise UsageError(
-            f"{name} has no argument {_shown(unknown[0])}",
+            f"{name} has no argument {shown(unknown[0])}",
             f"Call it again with some of: {', '.join(properties)}.",
         )
     arguments: dict[str, Any] = {}
@@ -68,14 +67,14 @@ def prompt_text(name: str, arguments: Mapping[str, str]) -> str:
     entry = next((item for item in offer()["prompts"] if item["name"] == name), None)
     if entry is None:
         names = ", ".join(item["name"] for item in offer()["prompts"])
-        raise UsageError(f"There is no prompt {_shown(name)}", f"Ask for one of: {names}.")
+        raise UsageError(f"There is no prompt {shown(name)}", f"Ask for one of: {names}.")
     for argument in entry["arguments"]:
         if argument["required"] and not arguments.get(argument["name"]):
             raise UsageError(
                 f"{name} needs the argument {argument['name']}", "Give it and ask again."
             )
     kb_id = arguments.get("kb_id")
-    text: str = entry["text"].replace("{kb}", f" (kb_id: {_shown(kb_id)})" if kb_id else "")
+    text: str = entry["text"].replace("{kb}", f" (kb_id: {shown(kb_id)})" if kb_id else "")
     return text.replace("{question}", arguments.get("question", ""))
 
 
@@ -102,7 +101,7 @@ def _coerced(value: Any, kind: str) -> Any:
 def _checked(name: str, key: str, value: Any, rule: Mapping[str, Any]) -> Any:
     kind = {"string": str, "integer": int, "boolean": bool}[rule["type"]]
     if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
-        raise _refused(name, f"{key} is {_shown(value)}", key, rule)
+        raise _refused(name, f"{key} is {shown(value)}", key, rule)
     if isinstance(value, str):
         _check_text(name, key, value, rule)
     elif rule["type"] == "integer":
@@ -135,7 +134,7 @@ def _check_text(name: str, key: str, value: str, rule: Mapping[str, Any]) -> Non
             "Send whole Unicode characters and call again.",
         )
     if "enum" in rule and value not in rule["enum"]:
-        raise _refused(name, f"{key} is {_shown(value)}", key, rule)
+        raise _refused(name, f"{key} is {shown(value)}", key, rule)
 
 
 def _refused(name: str, what: str, key: str, rule: Mapping[str, Any]) -> UsageError:
@@ -153,8 +152,3 @@ def _fits(rule: Mapping[str, Any]) -> str:
     if "minimum" in rule:
         return f"{kind} of at least {rule['minimum']:,}"
     return kind
-
-
-def _shown(value: Any) -> str:
-    text = repr(value).encode("utf-8", "backslashreplace").decode()
-    return text if len(text) <= SHOWN_CHARS else text[: SHOWN_CHARS - 1] + "…"

@@ -15,7 +15,7 @@ from urllib.parse import unquote
 
 from helpers import log
 from helpers.config import Settings
-from helpers.errors import RagDocError, UsageError
+from helpers.errors import RagDocError, UsageError, shown
 from helpers.mcp_offer import check_arguments, tool
 from helpers.render import neutral, text_form
 
@@ -47,23 +47,25 @@ def resource(uri: str, settings: Settings, tools: Mapping[str, Tool]) -> str:
     parts = [unquote(part) for part in uri.removeprefix("ragdoc://").split("/")]
     if not uri.startswith("ragdoc://kb/") or len(parts) not in (2, 4):
         raise UsageError(
-            f"{uri!r} is no resource", "Read ragdoc://kb/{kb_id} or one of its chunks."
+            f"{shown(uri)} is no resource", "Read ragdoc://kb/{kb_id} or one of its chunks."
         )
 
     def call(name: str, **given: Any) -> Mapping[str, Any]:
         return tools[name](settings, check_arguments(tool(name) or {}, given))
 
+    bases = call("list_knowledge_bases")["result"]
+    base = next((item for item in bases if item["kb_id"] == parts[1]), None)
+    if base is None:
+        known = ", ".join(item["kb_id"] for item in bases)
+        raise UsageError(f"There is no knowledge base {shown(parts[1])}", f"Known: {known}.")
     if len(parts) == 2:
-        bases = call("list_knowledge_bases")["result"]
-        base = next((item for item in bases if item["kb_id"] == parts[1]), None)
-        if base is None:
-            known = ", ".join(item["kb_id"] for item in bases)
-            raise UsageError(f"There is no knowledge base {parts[1]!r}", f"Known: {known}.")
         value: Mapping[str, Any] = {**base, "health": call("rag_health", kb_id=parts[1])}
     elif parts[2] == "chunk":
         value = call("get_document_chunk", chunk_id=parts[3])
     else:
-        raise UsageError(f"{uri!r} is no resource", "Read ragdoc://kb/{kb_id}/chunk/{chunk_id}.")
+        raise UsageError(
+            f"{shown(uri)} is no resource", "Read ragdoc://kb/{kb_id}/chunk/{chunk_id}."
+        )
     return json.dumps(neutral(value), ensure_ascii=False)
 
 

@@ -17,7 +17,7 @@ from typing import Any
 
 from helpers import limits
 from helpers.config import Settings
-from helpers.errors import RagDocError, StoreError, UsageError
+from helpers.errors import RagDocError, StoreError, UsageError, shown
 from helpers.files import is_locked
 from helpers.jobs import queue
 from helpers.jobs import state as jobs
@@ -176,9 +176,8 @@ def check_changes(settings: Settings, kb_id: str | None = None) -> dict[str, Any
 
 def _known(settings: Settings, kb_id: str | None) -> str:
     if kb_id not in (None, settings.kb_id):
-        shown = str(kb_id)[:60].encode("unicode_escape").decode("ascii")
         raise UsageError(
-            f"There is no knowledge base {shown!r}",
+            f"There is no knowledge base {shown(kb_id)}",
             f"Known: {settings.kb_id}. Leave kb_id out to use it.",
             code="unknown_kb",
         )

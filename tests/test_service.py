@@ -15,7 +15,7 @@ import pytest
 
 from helpers import limits, service, survey
 from helpers.config import Settings
-from helpers.errors import BusyError, RootGone, Unread, UsageError
+from helpers.errors import BusyError, RootGone, StoreError, Unread, UsageError
 from helpers.files import is_locked
 from helpers.jobs import queue, spawn, state
 from helpers.language.terms import Analyser
@@ -140,6 +140,9 @@ def test_clear_needs_confirmation_and_no_running_job(settings: Settings) -> None
     assert service.clear_index(settings, "default", True) == {"cleared": True}
     assert service.knowledge_bases(settings)[0]["status"] == "not_indexed"
     assert (settings.knowledge_dir / "a.txt").read_text() == "one"
+    settings.db.mkdir()
+    with pytest.raises(StoreError, match="cannot be removed"):
+        service.clear_index(settings, "default", True)
 
 
 # --- reporting ----------------------------------------------------------------------------

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from helpers import limits
-from helpers.errors import StoreError, UsageError
+from helpers.errors import StoreError, UsageError, shown
 from helpers.files import private_file, read_json, write_json
 from helpers.log import redact
 
@@ -237,9 +237,8 @@ def cancel_path(jobs_dir: Path, job_id: str) -> Path:
 
 def unknown_job(job_id: str) -> UsageError:
     """The error for a job id that names no job."""
-    shown = job_id[:60].encode("unicode_escape").decode("ascii")
     return UsageError(
-        f"There is no job {shown!r}",
+        f"There is no job {shown(job_id)}",
         "Ask for the status without a job id to see the latest job.",
         code="unknown_job",
     )

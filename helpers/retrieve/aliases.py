@@ -53,7 +53,7 @@ def _json_groups(path: Path) -> list[list[str]]:
     value = read_json(path)
     if isinstance(value, dict):
         value = [
-            [name, *([more] if isinstance(more, str) else more)] for name, more in value.items()
+            [name, *(more if isinstance(more, list) else [more])] for name, more in value.items()
         ]
     if not isinstance(value, list) or not all(_is_group(group) for group in value):
         raise ConfigError(

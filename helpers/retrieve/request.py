@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from helpers import limits
-from helpers.errors import UsageError
+from helpers.errors import UsageError, shown
 from helpers.retrieve.answer import NS_PER_S
 from helpers.retrieve.hit import Filters
 
@@ -97,8 +97,3 @@ def _after_ns(text: str | None) -> int | None:
         raise UsageError(
             f"modified_after is {shown(text)}", "Give a date like 2024-05-31 or a UTC time."
         ) from None
-
-
-def shown(value: object) -> str:
-    """A rejected value as an error repeats it: short, and free of controls."""
-    return repr(str(value)[:60].encode("unicode_escape").decode("ascii"))

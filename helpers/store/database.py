@@ -139,15 +139,22 @@ def set_meta(db: sqlite3.Connection, key: str, value: Any) -> None:
     """Store `value` as JSON under `key`."""
     db.execute(
         "INSERT INTO meta VALUES(?, ?) ON CONFLICT(key) DO UPDATE SET value = excluded.value",
-        (key, json.dumps(value, ensure_ascii=False)),
+        (key, json.dumps(value, ensure_ascii=False).encode(errors="backslashreplace").decode()),
     )
 
 
 def remove(path: Path) -> None:
     """Delete the index file and its side files; the source documents are never touched."""
     for suffix in reversed(SIDE_FILES):
-        with contextlib.suppress(FileNotFoundError):
+        try:
             os.unlink(f"{path}{suffix}")
+        except FileNotFoundError:
+            continue
+        except OSError as error:
+            raise StoreError(
+                f"{path}{suffix} cannot be removed: {error.strerror}",
+                "End what holds it and check the rights of its folder, then do it again.",
+            ) from error
 
 
 def set_aside(path: Path) -> Path:

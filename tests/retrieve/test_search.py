@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from helpers.errors import NoIndex, RootGone, UsageError
+from helpers.errors import NoIndex, RagDocError, RootGone, UsageError
 from helpers.language.normalize import fold
 from helpers.language.terms import index_terms
 from rag_search import Searcher, SearchRequest, chunk, search
@@ -252,6 +252,10 @@ def test_aliases_find_the_other_name(tmp_path: Path) -> None:
     assert set(shelf.paths("human resources")) == {"a.md", "b.md", "c.md"}
     (state / "aliases.json").write_text('{"handbook": ["plan"]}', encoding="utf-8")
     assert set(shelf.paths("handbook")) == {"a.md", "b.md"}
+    for broken in ('{"handbook": 5}', '[["hr", 1]]', '{"a": ["b"', '"hr"'):
+        (state / "aliases.json").write_text(broken, encoding="utf-8")
+        with pytest.raises(RagDocError, match="remove"):
+            shelf.search("handbook")
 
 
 def test_text_read_by_ocr_is_found_with_wrong_letters(tmp_path: Path) -> None:

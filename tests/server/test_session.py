@@ -85,10 +85,17 @@ def test_prompts_and_resources_are_served(tmp_path: Path) -> None:
             found = await client.read_resource("ragdoc://kb/default/chunk/default%3Aabc")
             (chunk,) = json.loads(found.contents[0].text)["chunks"]  # type: ignore[union-attr]
             assert chunk["untrusted"] is True
-            for uri in ("ragdoc://kb/nope", "ragdoc://kb/default/chunk/nope", "ragdoc://kb/a/b/c"):
+            for uri in (
+                "ragdoc://kb/nope",
+                "ragdoc://kb/default/chunk/nope",
+                "ragdoc://kb/nope/chunk/default%3Aabc",
+                "ragdoc://kb/a/b/c",
+                "ragdoc://kb/" + "x" * 100_000,
+            ):
                 with pytest.raises(MCPError) as caught:
                     await client.read_resource(uri)
                 assert caught.value.error.code == -32602
+                assert len(str(caught.value.error)) < 1000
 
     anyio.run(scenario)
 

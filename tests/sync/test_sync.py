@@ -67,6 +67,16 @@ def test_every_script_is_printed_whatever_the_terminals_encoding(
     assert stage.run("rag_search.py", "--help", env=environment).returncode == 0
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="names are bytes on Linux alone")
+def test_folders_whose_own_names_are_no_utf_8_work(tmp_path: Path) -> None:
+    stage = Stage(Path(os.fsdecode(os.fsencode(tmp_path) + b"/\xff odd")))
+    stage.write("a.md", "harbour")
+    assert stage.sync()["added"] == 1
+    found = json.loads(stage.run("rag_search.py", "harbour", "--json").stdout)
+    assert found["results"][0]["absolute_path"] == str(stage.docs / "a.md")
+    assert stage.sync()["unchanged"] == 1
+
+
 def test_file_that_gets_content_later_is_indexed(stage: Stage) -> None:
     stage.write("later.txt", "")
     assert stage.sync()["failed"] == 1
@@ -87,11 +97,11 @@ def test_vanished_root_prunes_nothing_and_says_so(stage: Stage) -> None:
     assert stage.sync()["unchanged"] == 1
 
 
-def test_data_directory_inside_the_knowledge_directory_is_refused(stage: Stage) -> None:
+def test_index_inside_the_knowledge_directory_is_refused(stage: Stage) -> None:
     inside = str(stage.docs / "state")
     done = stage.run("rag_sync.py", "--db", os.path.join(inside, "ragdoc.sqlite3"))
     assert done.returncode == 3
-    assert "--data-dir" in done.stderr
+    assert "--db" in done.stderr
     assert not os.path.exists(inside)
 
 
