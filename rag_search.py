@@ -31,9 +31,10 @@ from helpers.retrieve.hit import Filters, Leg
 from helpers.retrieve.locate import located
 from helpers.retrieve.passages import Passage, Passages
 from helpers.retrieve.request import MODES, UNLIMITED_TOKENS, SearchRequest, check_range
+from helpers.semantic import model
 from helpers.source import names
 from helpers.source.root import Root
-from helpers.store import database
+from helpers.store import database, generations
 
 __all__ = ("MODES", "SearchRequest", "Searcher", "chunk", "main", "search")
 
@@ -175,11 +176,13 @@ class Searcher:
         def count(query: str) -> int:
             return int(self.db.execute(query).fetchone()[0])
 
+        chunks = count("SELECT count(*) FROM posting_docsize")
+        serving = generations.serving(self.db, model.status(self.settings).fingerprint)
         return {
             "synced_at": database.get_meta(self.db, "synced_at"),
             "documents": count("SELECT count(*) FROM file_name_docsize"),
-            "chunks": count("SELECT count(*) FROM posting_docsize"),
-            "embedded_fraction": 0.0,
+            "chunks": chunks,
+            "embedded_fraction": round(generations.fraction(serving, chunks), 4),
             "unread_files": count(
                 "SELECT count(*) FROM document WHERE state <> 'ready'"
                 " AND state IN ('failed', 'needs_action')"

@@ -33,7 +33,6 @@ HEAD_FROM = 16_384  # vectors of a generation from which heads speed a search up
 NEW_BASIS_AT = 8  # times as many vectors as when the basis was made: it is made anew
 FAILURES_IN_A_ROW = 3  # of the process, without one chunk embedded between
 PROBE = "a"  # a text that no model can choke on: the process is well if it embeds this
-TROUBLE = "semantic_trouble"  # meta key: why the last phase stopped, {"what", "remedy"} or null
 
 _logger = log.get_logger("embedding")
 
@@ -109,9 +108,7 @@ def embed(
     finally:
         phase.close()
     said = None if trouble is None else {"what": trouble.what, "remedy": trouble.remedy}
-    if database.get_meta(db, TROUBLE) != said:
-        with database.transaction(db):
-            database.set_meta(db, TROUBLE, said)
+    generations.note_trouble(db, said)
     return trouble
 
 

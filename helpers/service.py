@@ -11,7 +11,8 @@ A host that embeds the product and wants to wait calls `sync_blocking`.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +22,9 @@ from helpers.errors import RagDocError, StoreError, UsageError, shown
 from helpers.files import is_locked
 from helpers.jobs import queue
 from helpers.jobs import state as jobs
+from helpers.semantic import model
 from helpers.source.root import Root
-from helpers.store import database, documents, schema
+from helpers.store import database, documents, generations, schema
 
 FOLLOW_S = 0.1  # seconds between two looks at the job file of a blocking sync
 STATES = ("ready", "degraded", "pending", "failed", "needs_action")
@@ -136,13 +138,15 @@ def health(settings: Settings, kb_id: str | None = None) -> dict[str, Any]:
     facts = index.pop("facts")
     problems += found + _unlisted(facts) + _last_job_problem(settings)
     running = queue.active(settings)
+    semantic, found = _semantic(settings, facts["vectors"])
+    problems += found
     return {
         "kb_id": settings.kb_id,
         "ok": not problems,
         "problems": problems,
         "source": {**source, **facts["source"]},
         "index": index,
-        "semantic": _no_semantic(index["chunks"]),
+        "semantic": semantic,
         "ocr": {"engine": None, "languages": [], "vision_model": None},
         "contextualization": {
             "provider": None,
@@ -195,7 +199,10 @@ def _source(settings: Settings) -> tuple[dict[str, Any], list[dict[str, str]]]:
 
 def _index(settings: Settings, deeply: bool = False) -> tuple[dict[str, Any], list[dict[str, str]]]:
     """The `index` part of Health with `facts` beside it, and the problems found."""
-    facts: dict[str, Any] = {"states": {}, "unread": [], "source": _source_counts({})}
+    facts: dict[str, Any] = {
+        **{"states": {}, "unread": [], "source": _source_counts({})},
+        "vectors": _Vectors(),
+    }
     index: dict[str, Any] = {
         "path": str(settings.db),
         "schema": None,
@@ -216,6 +223,8 @@ def _index(settings: Settings, deeply: bool = False) -> tuple[dict[str, Any], li
     try:
         with database.translated(settings.db):
             _read_index(db, index, facts)
+            if deeply:
+                facts["vectors"] = _vectors(db, settings, index["chunks"])
             if deeply:
                 problems = _integrity(db)
     except StoreError as error:
@@ -302,17 +311,48 @@ def _queue(settings: Settings) -> list[dict[str, Any]]:
     ]
 
 
-def _no_semantic(chunks: int) -> dict[str, Any]:
-    return {
-        "ready": False,
-        "model": None,
-        "fingerprint": None,
-        "dimension": None,
-        "embedded": 0,
-        "pending": 0,
-        "failed": 0,
-        "reason": "This version searches by words; search by meaning is not installed.",
+@dataclass(frozen=True)
+class _Vectors:
+    """What the index holds for the model in force."""
+
+    serving: bool = False
+    counts: Mapping[str, int] = field(
+        default_factory=lambda: {"embedded": 0, "pending": 0, "failed": 0}
+    )
+    trouble: dict[str, str] | None = None
+
+
+def _vectors(db: database.Connection, settings: Settings, chunks: int) -> _Vectors:
+    fingerprint = model.status(settings).fingerprint
+    return _Vectors(
+        generations.serving(db, fingerprint) is not None,
+        generations.coverage(db, fingerprint, chunks),
+        generations.trouble(db),
+    )
+
+
+def _semantic(settings: Settings, held: _Vectors) -> tuple[dict[str, Any], list[dict[str, str]]]:
+    """The `semantic` part of Health, and the problems found: `ready` means it can be searched."""
+    found = model.status(settings)
+    value = {
+        "ready": found.ready and held.serving,
+        "model": found.name or None,
+        "fingerprint": found.fingerprint or None,
+        "dimension": found.dimension or None,
+        **held.counts,
+        "reason": None,
     }
+    if not found.ready:
+        value["reason"] = f"{found.reason}. {found.remedy}"
+        wanted = settings.semantic == "on"
+        missing = {"code": "semantic_missing", "what": found.reason, "remedy": found.remedy}
+        return value, [missing] if wanted else []
+    if held.trouble is not None:
+        value["reason"] = held.trouble["what"]
+        return value, [{"code": "embedding_stopped", **held.trouble}]
+    if not held.serving:
+        value["reason"] = f"The chunks have not got their vectors yet. {SYNC_FIRST}"
+    return value, []
 
 
 def _status(settings: Settings, index: dict[str, Any], problems: list[dict[str, str]]) -> str:

@@ -16,7 +16,7 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 GROUND = {"errors", "limits", "files", "log", "config", "packages", "environment"}
 STORY_ROOMS = {"source", "language", "extract", "store", "semantic", "remote", "retrieve", "jobs"}
-SERVICE_ROOMS = {"jobs", "store", "config", "source", "language", "extract"}
+SERVICE_ROOMS = {"jobs", "store", "config", "source", "language", "extract", "semantic"}
 DOOR_ROOMS = {"service", "clients", "evaluate", "doctor", "bundle", "setup"}
 
 MAY_IMPORT = {

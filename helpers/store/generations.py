@@ -24,6 +24,7 @@ from typing import NamedTuple
 from helpers.store import database, schema, vectors
 
 ATTEMPTS = 3  # attempts at one chunk before its document counts as degraded
+TROUBLE = "semantic_trouble"  # meta key: what stopped the last embedding, {"what", "remedy"}
 IN_FORCE = "semantic"  # meta key: fingerprint of the model that the document states refer to
 TOKEN_BYTES = 8  # random bytes of a token
 SINCE_SCHEMA = 2  # the first version of the file that has generations
@@ -235,7 +236,20 @@ def reconsider(db: sqlite3.Connection, fingerprint: str) -> None:
 # --- reports -------------------------------------------------------------------------------
 
 
-def fraction(db: sqlite3.Connection, generation: Generation | None, chunks: int) -> float:
+def note_trouble(db: sqlite3.Connection, said: dict[str, str] | None) -> None:
+    """Remember what stopped the embedding; None: nothing did."""
+    if database.get_meta(db, TROUBLE) != said:
+        with database.transaction(db):
+            database.set_meta(db, TROUBLE, said)
+
+
+def trouble(db: sqlite3.Connection) -> dict[str, str] | None:
+    """{"what", "remedy"} of what stopped the last embedding; None where nothing did."""
+    said: dict[str, str] | None = database.get_meta(db, TROUBLE)
+    return said
+
+
+def fraction(generation: Generation | None, chunks: int) -> float:
     """The share of `chunks`, all of the index, that a generation can find; 0 without one."""
     if generation is None or not chunks:
         return 0.0
