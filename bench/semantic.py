@@ -15,7 +15,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -83,13 +83,12 @@ def _inline(described: model.Description, folder: Path) -> None:
     whole = b""
     for field, value in fields(described.files["onnx"].read_bytes()):
         if field == GRAPH and not isinstance(value, int):
-            parts = fields(value)
-            value = b"".join(
-                block(f, _filled(v, weights) if f == TENSOR else bytes(v))
-                for f, v in parts
-                if not isinstance(v, int)
-            )
-        whole += number(field, value) if isinstance(value, int) else block(field, bytes(value))
+            inner = [(f, v) for f, v in fields(value) if not isinstance(v, int)]
+            tensors = (_filled(v, weights) if f == TENSOR else bytes(v) for f, v in inner)
+            graph = [block(f, v) for (f, _), v in zip(inner, tensors, strict=True)]
+            whole += block(field, b"".join(graph))
+        else:
+            whole += number(field, value) if isinstance(value, int) else block(field, bytes(value))
     (folder / "inline.onnx").write_bytes(whole)
     os.symlink(described.files["sentencepiece"], folder / "sentencepiece.model")
 
@@ -131,7 +130,7 @@ def bulk(repeats: int = 3) -> list[Ratio]:
     return [Ratio("bulk embedding", min(ours), min(bare), "s", 1 / 0.85)]
 
 
-def _bare(found: client.ModelStatus):  # type: ignore[no-untyped-def]
+def _bare(found: client.ModelStatus) -> Callable[[list[list[int]]], float]:
     import numpy
     import onnxruntime
 
@@ -166,13 +165,17 @@ def _tokens(found: client.ModelStatus, chunks: list[tuple[str, str]]) -> list[li
     described = found.description
     assert described is not None
     plan = Plan(
-        **{role: str(described.files[role]) for role in ("onnx", "sentencepiece", "table")},
-        **{name: getattr(described, name) for name in ("dimension", "max_tokens", "pooling")},
-        query_prefix=described.query_prefix,
-        passage_prefix=described.passage_prefix,
+        str(described.files["onnx"]),
+        str(described.files["sentencepiece"]),
+        str(described.files["table"]),
+        described.dimension,
+        described.max_tokens,
+        described.query_prefix,
+        described.passage_prefix,
+        described.pooling,
     )
     encoder = BulkEncoder(plan, 1)
-    return [ids for context, text in chunks for ids in encoder.children(context, text)]
+    return [ids for context, text in chunks for ids in encoder.children(context, text, len(text))]
 
 
 def _chunks() -> Iterator[tuple[str, str]]:

@@ -83,7 +83,7 @@ OWNERS = {
         "helpers.jobs.spawn",
         "helpers.environment",
     }
-    | {"helpers.semantic.install", "helpers.setup", "helpers.bundle"},
+    | {"helpers.semantic.process", "helpers.semantic.install", "helpers.setup", "helpers.bundle"},
 }
 MODULES = {
     ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path

@@ -13,7 +13,6 @@ A `Worker` may be shared by threads; it answers one request at a time.
 from __future__ import annotations
 
 import contextlib
-import importlib.util
 import itertools
 import os
 import subprocess
@@ -22,28 +21,21 @@ import threading
 import time
 from array import array
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from types import TracebackType
-from typing import Any, BinaryIO
+from typing import Any
 
 from helpers import limits
 from helpers.config import Settings, reader_environment
 from helpers.errors import Cancelled, SemanticError
 from helpers.semantic import model, wire
 from helpers.semantic.model import ModelStatus, status
+from helpers.semantic.process import REMEDY, ROOT, Failed, Left, Process, Refused
 
 __all__ = ["Embedded", "ModelStatus", "Pending", "Worker", "WorkerSlot", "ensure", "status"]
 
-ROOT = Path(__file__).resolve().parents[2]
-BOOTSTRAP = (
-    "import sys; sys.path[:0] = sys.argv[1:2]; sys.path += sys.argv[2:]; "
-    "import semantic_worker; semantic_worker.serve()"
-)
 AHEAD = 2  # batches of texts in the process: one being embedded, one waiting
-EXIT_S = 2.0  # seconds a process is given to vanish once its input is closed
-REMEDY = "Keywords keep answering. If it goes on: python3 rag_server.py --setup"
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,11 +91,12 @@ class Worker:
         self._linger = chosen or 0.0
         self._opening = _opening(found.description, self._linger, _threads(settings.workers))
         self._lock = threading.Lock()
-        self._process: _Process | None = None
+        self._process: Process | None = None
         self._paused_until, self._pause_reason = 0.0, SemanticError("")
 
     def embed_query(self, text: str) -> bytes:
         """The vector of a question: float32, little endian, length 1. Raises SemanticError."""
+        text = text[: limits.SEMANTIC_TEXT_CHARS]
         with self._asking({"op": "query", "text": text}) as pending:
             _, vector = pending.answer()
         if len(vector) != 4 * self.dimension:
@@ -122,7 +115,7 @@ class Worker:
         self, text: str, k: int, db_path: str | os.PathLike[str], generation: str | int
     ) -> Iterator[Pending]:
         """Begin a search and do something else; `result()` of what it gives waits for the hits."""
-        header = {"op": "search", "text": text, "k": k}
+        header = {"op": "search", "text": text[: limits.SEMANTIC_TEXT_CHARS], "k": k}
         header |= {"db": os.fspath(db_path), "generation": generation}
         with self._asking(header) as pending:
             yield pending
@@ -131,7 +124,7 @@ class Worker:
         self,
         chunks: Iterable[tuple[str, str]],
         cancelled: Callable[[], bool] = lambda: False,
-    ) -> Iterator[Embedded]:
+    ) -> Generator[Embedded, None, None]:
         """For each (context, text), in order, its children's vectors.
 
         `chunks` is pulled as the process has room. Raises SemanticError, Cancelled.
@@ -151,9 +144,9 @@ class Worker:
                     answer = process.receive(limits.SEMANTIC_TEXTS_S)
                     yield from self._embedded(answer, sent.popleft())
                     _raise_if(cancelled)
-            except _Failed as failure:
+            except Failed as failure:
                 raise self._failed(failure) from failure
-            except _Refused as refusal:
+            except Refused as refusal:
                 raise refusal.as_error() from refusal
             finally:
                 if sent or process.ended:
@@ -205,21 +198,19 @@ class Worker:
         self.close()
 
     @contextlib.contextmanager
-    def _asking(
-        self, header: dict[str, Any], limit_s: float = limits.SEMANTIC_QUERY_S
-    ) -> Iterator[Pending]:
+    def _asking(self, header: dict[str, Any], limit_s: float | None = None) -> Iterator[Pending]:
         if not self._lock.acquire(timeout=limits.SEMANTIC_QUERY_S):
             raise SemanticError("the embedding process is busy with other questions", "Ask again.")
         pending = None
         try:
-            pending = Pending(self, header, limit_s)
+            pending = Pending(self, header, limit_s or limits.SEMANTIC_QUERY_S)
             yield pending
         finally:
             if pending is not None and not pending.answered:
                 self._drop()  # its answer would be taken for the next one's
             self._lock.release()
 
-    def _running(self) -> _Process:
+    def _running(self) -> Process:
         """The process, started where there is none. The lock is held."""
         if time.monotonic() < self._paused_until:
             raise SemanticError(self._pause_reason.what, self._pause_reason.remedy)
@@ -227,18 +218,18 @@ class Worker:
             self._drop()
         if self._process is None:
             try:
-                self._process = _Process(self._opening)
+                self._process = Process(self._opening)
             except (OSError, ImportError, AttributeError) as error:
-                raise self._failed(_Failed(f"it does not start: {error}")) from error
+                raise self._failed(Failed(f"it does not start: {error}")) from error
         return self._process
 
     def _embedded(self, answer: wire.Frame, wanted: int) -> Iterator[Embedded]:
         header, vectors = answer
         counts, size, at = header.get("counts"), 2 * self.dimension, 0
         if not isinstance(counts, list) or len(counts) != wanted:
-            raise _Failed("its answer has another number of texts")
+            raise Failed("its answer has another number of texts")
         if len(vectors) != size * sum(count for count in counts if isinstance(count, int)):
-            raise _Failed("its answer has another number of vectors")
+            raise Failed("its answer has another number of vectors")
         for count in counts:
             if not isinstance(count, int):
                 yield Embedded(0, b"", str(count))
@@ -248,9 +239,9 @@ class Worker:
 
     def _junk(self, what: str) -> SemanticError:
         with self._lock:
-            return self._failed(_Failed(f"it answered with {what}"))
+            return self._failed(Failed(f"it answered with {what}"))
 
-    def _failed(self, failure: _Failed) -> SemanticError:
+    def _failed(self, failure: Failed) -> SemanticError:
         """End the process, and start none for a while. The lock is held."""
         self._drop()
         error = SemanticError(f"the embedding process failed: {failure}", REMEDY)
@@ -279,7 +270,7 @@ class Pending:
         header, payload = self.answer()
         hits = header.get("hits")
         if not isinstance(hits, int) or len(payload) != 12 * hits:
-            raise self._worker._failed(_Failed("its answer has another number of hits"))
+            raise self._worker._failed(Failed("its answer has another number of hits"))
         ids, cosines = array("q", payload[: 8 * hits]), array("f", payload[8 * hits :])
         if sys.byteorder == "big":
             ids.byteswap()
@@ -292,24 +283,24 @@ class Pending:
         try:
             try:
                 return self._receive()
-            except _Left:
+            except Left:
                 if self._fresh:
                     raise
                 self._worker._drop()
                 self._fresh = True
                 self._send()
                 return self._receive()
-        except _Failed as failure:
+        except Failed as failure:
             raise self._worker._failed(failure) from failure
-        except _Refused as refusal:
+        except Refused as refusal:
             raise refusal.as_error() from refusal
 
     def _send(self) -> None:
         try:
             process = self._worker._running()
             process.send(self._header, self._left())
-        except _Failed as failure:
-            if not isinstance(failure, _Left) or self._fresh:
+        except Failed as failure:
+            if not isinstance(failure, Left) or self._fresh:
                 raise self._worker._failed(failure) from failure
             self._worker._drop()
             self._fresh = True
@@ -318,7 +309,7 @@ class Pending:
     def _receive(self) -> wire.Frame:
         process = self._worker._process
         if process is None:
-            raise _Left("it is gone")
+            raise Left("it is gone")
         return process.receive(self._left())
 
     def _left(self) -> float:
@@ -349,141 +340,6 @@ class WorkerSlot:
             worker.close()
 
 
-# --- the process ---------------------------------------------------------------------------
-
-
-class _Failed(Exception):
-    """Why the process is of no more use; becomes a SemanticError."""
-
-
-class _Refused(Exception):
-    """The process is well and says why it cannot answer; becomes a SemanticError."""
-
-    def __init__(self, header: dict[str, Any]) -> None:
-        super().__init__(header["error"])
-        self._remedy = str(header.get("remedy") or REMEDY)
-
-    def as_error(self) -> SemanticError:
-        return SemanticError(str(self), self._remedy)
-
-
-class _Left(_Failed):
-    """The process ended before it answered anything of this request."""
-
-
-class _Process:
-    """One embedding process and its pipes. Reads and writes are ended by killing it in time."""
-
-    def __init__(self, opening: dict[str, Any]) -> None:
-        self.popen = _spawn()
-        assert self.popen.stdin and self.popen.stdout and self.popen.stderr
-        self._input: BinaryIO = self.popen.stdin  # type: ignore[assignment]
-        self._output: BinaryIO = self.popen.stdout  # type: ignore[assignment]
-        self._opening: dict[str, Any] | None = opening
-        self._late = ""
-        self._note = bytearray()
-        self._drain = threading.Thread(target=self._listen, daemon=True)
-        self._drain.start()
-
-    @property
-    def ended(self) -> bool:
-        return self.popen.poll() is not None
-
-    def send(self, header: dict[str, Any], limit_s: float) -> None:
-        """Write one request. Raises _Failed."""
-        with self._watched(limit_s):
-            frames = b"" if self._opening is None else wire.pack(self._opening)
-            self._opening = None
-            frames += wire.pack(header | {"limit_s": round(limit_s + 1, 1)})
-            try:
-                self._input.write(frames)
-                self._input.flush()
-            except OSError as error:
-                raise self._epitaph() from error
-
-    def receive(self, limit_s: float) -> wire.Frame:
-        """Read one answer. Raises _Failed, _Refused."""
-        with self._watched(limit_s):
-            try:
-                frame = wire.receive(self._output)
-            except (wire.BadFrame, OSError) as error:
-                if self._late or self.ended:
-                    raise self._epitaph() from error
-                raise _Failed(f"it answered with junk: {error}") from error
-            if frame is None:
-                raise self._epitaph()
-        if "error" in frame[0]:
-            raise _Refused(frame[0])
-        return frame
-
-    def close(self) -> None:
-        """Close its input, wait a moment, kill it."""
-        for stream in (self._input, self._output):
-            with contextlib.suppress(OSError):
-                stream.close()
-        try:
-            self.popen.wait(EXIT_S if not self._late else 0)
-        except subprocess.TimeoutExpired:
-            self.popen.kill()
-        self.popen.wait()
-        self._drain.join(EXIT_S)
-
-    @contextlib.contextmanager
-    def _watched(self, limit_s: float) -> Iterator[None]:
-        """Kill the process where the block takes longer."""
-        timer = threading.Timer(limit_s, self._too_late, (limit_s,))
-        timer.daemon = True
-        timer.start()
-        try:
-            yield
-        finally:
-            timer.cancel()
-
-    def _too_late(self, limit_s: float) -> None:
-        self._late = f"it took longer than {limit_s:,.0f} s"
-        self.popen.kill()
-
-    def _epitaph(self) -> _Failed:
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            self.popen.wait(EXIT_S)
-        if self._late:
-            return _Failed(self._late)
-        self._drain.join(EXIT_S)
-        said = bytes(self._note).decode("utf-8", "replace").strip().splitlines()
-        detail = f": {said[-1][:300]}" if said else ""
-        return _Left(f"it ended with status {self.popen.returncode}{detail}")
-
-    def _listen(self) -> None:
-        """Take what it writes to standard error, keep the end, and bury it."""
-        assert self.popen.stderr is not None
-        with contextlib.suppress(OSError, ValueError):
-            while part := os.read(self.popen.stderr.fileno(), 65_536):
-                self._note += part
-                del self._note[: -limits.SEMANTIC_NOTE_BYTES]
-        with contextlib.suppress(OSError):
-            self.popen.stderr.close()
-        self.popen.wait()
-
-
-def _spawn() -> subprocess.Popen[bytes]:
-    """Start the process: no site machinery, no environment but the harmless, pipes of its own."""
-    command = [sys.executable, "-I", "-S", "-c", BOOTSTRAP, str(ROOT), *_package_folders()]
-    environment = reader_environment()
-    environment |= {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
-    pipe = subprocess.PIPE
-    return subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, env=environment)
-
-
-def _package_folders() -> list[str]:
-    """Where the model's packages lie, for a process that does not look for itself."""
-    folders: dict[str, None] = {}
-    for package in model.PACKAGES:
-        found = importlib.util.find_spec(package)
-        if found is not None and found.origin is not None:
-            folders[os.path.dirname(os.path.dirname(found.origin))] = None
-    return list(folders)
-
-
 def _opening(described: model.Description, linger: float, threads: int) -> dict[str, Any]:
     plan = {role: str(described.files[role]) for role in ("onnx", "sentencepiece", "table")}
     facts = ("dimension", "max_tokens", "query_prefix", "passage_prefix", "pooling")
@@ -504,8 +360,11 @@ def _threads(workers: int) -> int:
     return max(1, min(cores or 1, limits.SEMANTIC_THREADS))
 
 
-def _batch(source: Iterator[tuple[str, str]]) -> list[Sequence[str]]:
-    return [tuple(chunk) for chunk in itertools.islice(source, limits.SEMANTIC_BATCH_TEXTS)]
+def _batch(source: Iterator[tuple[str, str]]) -> list[tuple[str, str, int]]:
+    """The next chunks; a text that is too long is cut just behind its limit, and refused there."""
+    most = limits.SEMANTIC_TEXT_CHARS + 1
+    batch = itertools.islice(source, limits.SEMANTIC_BATCH_TEXTS)
+    return [(context[:most], text[:most], len(text)) for context, text in batch]
 
 
 def _raise_if(cancelled: Callable[[], bool]) -> None:

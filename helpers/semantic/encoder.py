@@ -21,7 +21,7 @@ import numpy as np
 import onnxruntime
 from numpy.typing import NDArray
 
-from helpers.errors import ConfigError
+from helpers.errors import ConfigError, limit_reached
 from helpers.limits import CHILD_CONTEXT_TOKENS, CHILD_TOKENS, SEMANTIC_TEXT_CHARS
 from helpers.semantic import children
 from helpers.semantic.tokenizer import BEGIN_ID, END_ID, MARK, Tokenizer, model_ids
@@ -33,6 +33,7 @@ SEVERE = 4  # onnxruntime's log level that says nothing but fatal errors
 OTHER = "Give an ONNX export of a sentence-transformers model, or install the default."
 
 Vector = NDArray[np.float32]
+Chunk = tuple[str, str, int]  # context, text, the text's length
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +126,7 @@ class QueryEncoder:
 
     def embed(self, text: str) -> Vector:
         """The vector of a question."""
-        ids = self._tokenizer.ids(self._plan.query_prefix + text[:SEMANTIC_TEXT_CHARS])
+        ids = self._tokenizer.ids(self._plan.query_prefix + text)
         return self._network.run([BEGIN_ID, *ids[: self._plan.max_tokens - 2], END_ID])
 
 
@@ -146,11 +147,11 @@ class BulkEncoder:
         room = plan.max_tokens - 2 - len(self._prefix) - CHILD_TOKENS
         self._context_room = max(0, min(CHILD_CONTEXT_TOKENS, room))
 
-    def embed(self, chunks: Sequence[Sequence[str]]) -> list[NDArray[np.float16] | str]:
-        """For each (context, text): its children's vectors, or why there are none."""
+    def embed(self, chunks: Sequence[Chunk]) -> list[NDArray[np.float16] | str]:
+        """For each chunk its children's vectors, or why there are none."""
         plans: list[list[list[int]] | str] = []
-        for context, text in chunks:
-            plans.append(_tried(self.children, context, text))
+        for chunk in chunks:
+            plans.append(_tried(self.children, *chunk))
         flat = [ids for plan in plans if not isinstance(plan, str) for ids in plan]
         vectors = iter(list(self._pool.map(lambda ids: _tried(self._half, ids), flat)))
         found: list[NDArray[np.float16] | str] = []
@@ -165,8 +166,19 @@ class BulkEncoder:
             )
         return found
 
-    def children(self, context: str, text: str) -> list[list[int]]:
-        """The ids of each child: prefix, context, window. Raises ConfigError without a token."""
+    def children(self, context: str, text: str, size: int) -> list[list[int]]:
+        """The ids of each child: prefix, context, window. Raises RagDocError where there are none.
+
+        `size` is the text's length before it was cut on its way here.
+        """
+        if size > SEMANTIC_TEXT_CHARS:
+            raise limit_reached(
+                "the text of this chunk",
+                size,
+                SEMANTIC_TEXT_CHARS,
+                "characters",
+                "Keywords find it; to find it by meaning, split the document.",
+            )
         body = self._encode(text)
         if not body:
             raise ConfigError("the text has no letter the model knows", "")
@@ -189,7 +201,7 @@ class BulkEncoder:
         return self._network.run(ids)
 
     def _encode(self, text: str) -> list[int]:
-        clean = text[:SEMANTIC_TEXT_CHARS].encode("utf-8", "replace").decode()
+        clean = text.encode("utf-8", "replace").decode()
         pieces: list[int] = self._pieces.encode(clean)
         return pieces
 

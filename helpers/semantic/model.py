@@ -176,8 +176,10 @@ def _export(settings: Settings, source: Path) -> ModelStatus:
     )
     if not (prepared / DESCRIPTION).exists():
         return waiting
-    ready = _ready(settings, prepared)
-    return ready if ready.ready else replace(waiting, reason=f"{ready.reason}; {waiting.reason}")
+    try:
+        return _ready(settings, prepared)
+    except ConfigError:  # the export changed since: what was made of it is made anew
+        return replace(waiting, reason=f"the model {found.name} changed and must be prepared again")
 
 
 def _ready(settings: Settings, folder: Path) -> ModelStatus:

@@ -92,7 +92,7 @@ def calibrate(plan: Plan) -> dict[str, float]:
     samples = json.loads(BACKGROUND.read_text(encoding="utf-8"))
     ask, bulk = QueryEncoder(plan), BulkEncoder(plan, 1)
     questions = np.stack([ask.embed(text) for text in samples["questions"]])
-    rows = bulk.embed([("", text) for text in samples["passages"]])
+    rows = bulk.embed([("", text, len(text)) for text in samples["passages"]])
     failed = next((row for row in rows if isinstance(row, str)), None)
     if failed is not None:
         raise ConfigError(f"the model fails on plain text: {failed}", snapshot.COMPLETE)

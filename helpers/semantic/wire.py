@@ -28,6 +28,10 @@ class BadFrame(Exception):
     """The other end sent something that is no frame, or stopped inside one."""
 
 
+class CutFrame(BadFrame):
+    """The other end stopped inside a frame."""
+
+
 def pack(header: dict[str, Any], payload: bytes = b"") -> bytes:
     """One frame as bytes. Raises BadFrame where it is larger than a frame may be."""
     body = json.dumps(header, ensure_ascii=False, separators=(",", ":"))
@@ -48,7 +52,7 @@ def receive(stream: BinaryIO) -> Frame | None:
     if not head:
         return None
     if len(head) < HEAD.size:
-        raise BadFrame("the input ended inside a frame")
+        raise CutFrame("the input ended inside a frame")
     magic, header_bytes, payload_bytes = HEAD.unpack(head)
     if magic != MAGIC:
         raise BadFrame(f"{bytes(magic)!r} begins no frame")
@@ -76,5 +80,5 @@ def _header(encoded: bytes) -> dict[str, Any]:
 def _exactly(stream: BinaryIO, count: int) -> bytes:
     data = stream.read(count) if count else b""
     if len(data) < count:
-        raise BadFrame("the input ended inside a frame")
+        raise CutFrame("the input ended inside a frame")
     return data

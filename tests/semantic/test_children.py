@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -17,7 +19,7 @@ def test_windows_cover_every_token_within_their_limits(begins: list[bool]) -> No
     covered = {place for begin, end in found for place in range(begin, end)}
     assert covered == set(range(len(begins)))
     assert all(0 < end - begin <= CHILD_TOKENS for begin, end in found)
-    for (_, before), (begin, end) in zip(found, found[1:], strict=False):
+    for (_, before), (begin, end) in itertools.pairwise(found):
         assert before - CHILD_OVERLAP_TOKENS <= begin <= before < end
 
 

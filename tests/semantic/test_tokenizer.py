@@ -12,6 +12,7 @@ import sentencepiece
 
 from helpers.errors import ConfigError
 from helpers.semantic import tokenizer, vocabulary
+from helpers.semantic.e5_bundle import Bundle
 from tests.semantic import tiny
 
 TEXTS = 6_000  # texts compared
@@ -63,7 +64,7 @@ def compare(model_file: Path, table: Path, texts: list[str]) -> None:
 @pytest.fixture(scope="module")
 def tiny_files(tmp_path_factory: pytest.TempPathFactory, packed: bytes) -> Path:
     """Both forms of the tiny vocabulary."""
-    bundle = tiny.Bundle(packed)
+    bundle = Bundle(packed)
     words = vocabulary.from_xlmr(bundle.pieces, bundle.scores, vocabulary.xlmr_charsmap())
     folder = tmp_path_factory.mktemp("tokenizer")
     (folder / "m").write_bytes(words.sentencepiece())
