@@ -13,7 +13,7 @@ import sqlite3
 import sys
 from collections.abc import Callable
 
-from bench import search, server, sync
+from bench import search, semantic, server, sync
 from bench.measure import Ratio
 
 BENCHMARKS: dict[str, Callable[[], list[Ratio]]] = {
@@ -22,6 +22,8 @@ BENCHMARKS: dict[str, Callable[[], list[Ratio]]] = {
     "text": sync.text,
     "search": search.latency,
     "large-file": sync.one_large_file,
+    "semantic-cold": semantic.cold,
+    "semantic-bulk": semantic.bulk,
 }
 
 

@@ -59,6 +59,8 @@ def launch_command(python: Path, script: Path, settings: Settings) -> list[str]:
         words += ["--semantic", settings.semantic]
     if settings.semantic_model_dir:
         words += ["--semantic-model-dir", str(settings.semantic_model_dir)]
+    if settings.semantic_linger is not None:
+        words += ["--semantic-linger", f"{settings.semantic_linger:g}"]
     for name in ("exclude", "exclude_dirs", "exclude_files"):
         words += [f"--{name.replace('_', '-')}={value}" for value in getattr(settings, name)]
     return words

@@ -1,11 +1,13 @@
-"""`--setup`: a `.venv` beside the scripts with what requirements.txt names, and the demo.
+"""`--setup`: a `.venv` beside the scripts with what requirements.txt names, the semantic model,
+and the demo.
 
 Promises: runs on a bare Python 3.10 or later; done twice, the second time is instant and
 needs no network; a half-made or broken `.venv` is made anew; every step says what it does on
 standard error; where Python comes without venv or ensurepip, the error names the package to
-install. `hand_over` gives the process to the `.venv`'s Python, once.
-Does not: touch anything but `.venv` and, for the demo, the data directory's `demo` folder; pick
-packages: requirements.txt does.
+install; a model that cannot be had is a warning, since keywords work without it. `hand_over`
+gives the process to the `.venv`'s Python, once.
+Does not: touch anything but `.venv`, the models folder and, for the demo, the data directory's
+`demo` folder; pick packages: requirements.txt does.
 """
 
 from __future__ import annotations
@@ -29,6 +31,7 @@ from helpers.files import private_dir, write_json
 
 VENV = Path(environment.VENV)
 REQUIREMENTS = PROJECT / "requirements.txt"
+WORKER = PROJECT / "semantic_worker.py"
 OLDEST_PYTHON = (3, 10)
 STAMP = "ragdoc-setup.json"
 REMEDY = "Run: python3 rag_server.py --setup"
@@ -44,7 +47,8 @@ DEMO_TEXT_CHARS = 400  # code points of a passage shown to a person
 def run(arguments: argparse.Namespace, settings: Settings) -> int:
     """`--setup`, then `--demo` where asked. Returns an exit code; raises ConfigError."""
     wheelhouse = Path(arguments.wheelhouse).expanduser() if arguments.wheelhouse else None
-    install([REQUIREMENTS], wheelhouse)
+    python = install([REQUIREMENTS], wheelhouse)
+    install_model(python, settings, wheelhouse)
     if arguments.demo:
         return demo(settings, arguments.json)
     say("Next: python3 rag_server.py --print-config CLIENT --knowledge-dir YOUR-FOLDER")
@@ -123,6 +127,28 @@ def install(
     write_json(venv / STAMP, {"python": _version(python), "installed": done | wanted})
     say(f"Set up: {venv}")
     return python
+
+
+def install_model(python: Path, settings: Settings, wheelhouse: Path | None = None) -> bool:
+    """Install the embedded semantic model with `python`; False, after a warning, where it fails.
+
+    A folder of wheels is asked instead of the network.
+    """
+    if settings.semantic == "off" or settings.semantic_model_dir is not None:
+        why = "--semantic off" if settings.semantic == "off" else "--semantic-model-dir"
+        say(f"No semantic model is installed: {why} was given")
+        return True
+    command = [str(python), str(WORKER), "--install", "--data-dir", str(settings.data_dir)]
+    if wheelhouse is not None:
+        command += ["--from", str(wheelhouse.resolve())]
+    if subprocess.run(command, check=False, stdout=2).returncode == 0:
+        return True
+    say(
+        "Warning: the semantic model is not installed, so documents are found by their words "
+        "alone. The lines above say why. To add it later, with or without a network: "
+        "python3 semantic_worker.py --install [--from FOLDER]"
+    )
+    return False
 
 
 def _make(venv: Path) -> None:

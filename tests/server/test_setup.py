@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from helpers import setup
+from helpers import config, setup
 from helpers.errors import ConfigError
 from tests.server.session import REPOSITORY
 
@@ -207,3 +207,29 @@ def test_the_console_is_refused_with_what_to_use_instead(copy: Path) -> None:
     done = _launch(copy, "--ui")
     assert done.returncode == 2
     assert b"has no console" in done.stderr
+
+
+def test_a_model_that_cannot_be_had_is_a_warning_with_the_way_to_add_it_later(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    environ = {"RAGDOC_DATA_DIR": str(tmp_path / "state")}
+    (tmp_path / "empty").mkdir()
+    settings = config.resolve(None, environ)
+    python = Path(sys.executable)
+    assert not setup.install_model(python, settings, tmp_path / "empty")
+    said = capfd.readouterr()
+    assert "Warning" in said.err and "found by their words alone" in said.err
+    assert "python3 semantic_worker.py --install [--from FOLDER]" in said.err
+    assert not said.out and "Traceback" not in said.err
+
+
+@pytest.mark.parametrize("flag", ["SEMANTIC", "SEMANTIC_MODEL_DIR"])
+def test_no_model_is_installed_where_none_is_wanted_or_another_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, flag: str
+) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise AssertionError("the model's install was started")
+
+    monkeypatch.setattr(subprocess, "run", refuse)
+    environ = {"RAGDOC_DATA_DIR": str(tmp_path / "state"), f"RAGDOC_{flag}": "off"}
+    assert setup.install_model(Path(sys.executable), config.resolve(None, environ))
