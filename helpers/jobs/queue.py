@@ -303,7 +303,8 @@ def _merged(settings: Settings, request: Request) -> tuple[JobState, str]:
     """The queued job that covers `request`: one that waits, widened if need be, or a new one."""
     waiting = _waiting(settings, request)
     if waiting is None:
-        job = jobs.new_job(settings.kb_id, request)
+        after = max(_job_ids(settings), default=None)
+        job = jobs.new_job(settings.kb_id, request, after=after)
         jobs.save(settings.jobs_dir, job)
         _forget_old(settings)
         return job, QUEUED

@@ -14,7 +14,7 @@ import re
 import time
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, replace
-from datetime import datetime, timezone
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
@@ -134,12 +134,15 @@ class Rate:
 # --- reducers: pure functions from one state to the next ------------------------------
 
 
-def new_job(kb_id: str, request: Request, now: float | None = None) -> JobState:
-    """A queued job with a fresh id that sorts by time."""
+def new_job(
+    kb_id: str, request: Request, now: float | None = None, after: str | None = None
+) -> JobState:
+    """A queued job with a fresh id that sorts by time, and behind the job id `after` even where
+    the clock was set back since: the newest job is the one with the highest id."""
     now = time.time() if now is None else now
-    stamp = datetime.fromtimestamp(now, timezone.utc)
-    millis = stamp.microsecond // 1000
-    job_id = f"{stamp:%Y%m%dT%H%M%S}{millis:03d}Z-{os.urandom(3).hex()}"
+    job_id = _id_at(datetime.fromtimestamp(now, timezone.utc))
+    if after is not None and job_id <= after:
+        job_id = _id_at(_moment_after(after))
     text = timestamp(now)
     return JobState(job_id, kb_id, request=request, created_at=text, updated_at=text)
 
@@ -289,6 +292,21 @@ def timestamp(now: float | None = None) -> str:
 def same_base(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
     """Whether two sets of flags give the same sync; --quiet changes nothing it does."""
     return [w for w in one if w != "--quiet"] == [w for w in other if w != "--quiet"]
+
+
+def _id_at(moment: datetime) -> str:
+    millis = moment.microsecond // 1000
+    return f"{moment:%Y%m%dT%H%M%S}{millis:03d}Z-{os.urandom(3).hex()}"
+
+
+def _moment_after(job_id: str) -> datetime:
+    """The millisecond after the one in a job id; where that is no time, the time now."""
+    d, t = job_id[:8], job_id[9:18]
+    day, hour = f"{d[:4]}-{d[4:6]}-{d[6:]}", f"{t[:2]}:{t[2:4]}:{t[4:6]}.{t[6:]}"
+    try:
+        return datetime.fromisoformat(f"{day}T{hour}+00:00") + timedelta(milliseconds=1)
+    except (ValueError, OverflowError):
+        return datetime.now(timezone.utc)
 
 
 def _parsed(value: Mapping[str, Any]) -> JobState:

@@ -73,8 +73,8 @@ class Stat:
     def columns(self) -> tuple[int, int, int, int]:
         return (
             self.size,
-            self.mtime_ns & INTEGER_MASK,
-            self.ctime_ns & INTEGER_MASK,
+            max(-INTEGER_MASK, min(self.mtime_ns, INTEGER_MASK)),  # before 1970 it is negative
+            max(-INTEGER_MASK, min(self.ctime_ns, INTEGER_MASK)),
             self.inode & INTEGER_MASK,
         )
 

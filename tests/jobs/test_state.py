@@ -234,6 +234,9 @@ def test_what_cannot_be_a_job_id_reaches_no_path(tmp_path: Path, job_id: str) ->
 
 def test_ids_sort_by_time() -> None:
     ids = [state.new_job("default", Request(), now=float(1_700_000_000 + n)).job_id for n in (1, 2)]
+    back = state.new_job("default", Request(), now=1_600_000_000.0, after=ids[-1])
+    ids.append(back.job_id)
+    assert str(back.created_at).startswith("2020-09-13")
     assert ids == sorted(ids)
 
 

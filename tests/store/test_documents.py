@@ -142,6 +142,19 @@ def test_chunk_id_goes_there_and_back_and_junk_is_no_id() -> None:
         assert documents.key_of(junk) is None
 
 
+@pytest.mark.parametrize(
+    "given,kept", [(-1_000_000_001, -1_000_000_001), (2**70, 2**63 - 1), (-(2**70), 1 - 2**63)]
+)
+def test_times_before_1970_and_beyond_the_integers_are_kept_in_order(
+    db: sqlite3.Connection, writer: Writer, given: int, kept: int
+) -> None:
+    found = documents.Description(documents.Stat(1, given, given, 4), "r")
+    writer.replace(documents.File(b"", b"a.txt", "a.txt"), [FakeChunk("x")], lambda: found)
+    writer.commit()
+    known = documents.folder_rows(db, b"")[b"a.txt"]
+    assert (known.mtime_ns, known.ctime_ns) == (kept, kept)
+
+
 def test_names_that_are_not_utf8_and_huge_inodes_are_kept(
     db: sqlite3.Connection, writer: Writer
 ) -> None:
