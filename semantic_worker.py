@@ -126,7 +126,7 @@ class _State:
     def _checked_plan(self) -> Any:
         """The plan, if the files are still those that the parent looked at."""
         from helpers.semantic.encoder import Plan
-        from helpers.semantic.model import stamp_of
+        from helpers.semantic.stamp import stamp_of
 
         for path, wanted in self._stamps.items():
             if list(stamp_of(path)) != wanted:

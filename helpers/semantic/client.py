@@ -32,6 +32,7 @@ from helpers.errors import Cancelled, SemanticError
 from helpers.semantic import model, wire
 from helpers.semantic.model import ModelStatus, status
 from helpers.semantic.process import REMEDY, ROOT, Failed, Left, Process, Refused
+from helpers.semantic.stamp import stamp_of
 
 __all__ = ["Embedded", "ModelStatus", "Pending", "Worker", "WorkerSlot", "ensure", "status"]
 
@@ -346,7 +347,7 @@ def _opening(described: model.Description, linger: float, threads: int) -> dict[
     return {
         "op": "open",
         "plan": plan | {name: getattr(described, name) for name in facts},
-        "stamps": {str(p): list(model.stamp_of(p)) for p in described.files.values()},
+        "stamps": {str(p): list(stamp_of(p)) for p in described.files.values()},
         "linger": linger,
         "threads": threads,
     }

@@ -13,7 +13,6 @@ Does not: read frames, know chunks by id, or look for models.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -134,7 +133,10 @@ class BulkEncoder:
     """Many chunks, on `threads` cores."""
 
     def __init__(self, plan: Plan, threads: int) -> None:
-        import sentencepiece  # loaded for bulk alone: it takes longer than a question
+        # Loaded for bulk alone: a question would wait for them.
+        from concurrent.futures import ThreadPoolExecutor
+
+        import sentencepiece
 
         self._plan = plan
         self._pieces: Any = sentencepiece.SentencePieceProcessor(model_file=plan.sentencepiece)

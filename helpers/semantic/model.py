@@ -25,6 +25,7 @@ from helpers.errors import ConfigError, RagDocError, StoreError
 from helpers.files import read_json, write_json
 from helpers.limits import MODEL_FILE_BYTES, MODEL_NOTE_BYTES
 from helpers.semantic import children, snapshot
+from helpers.semantic.stamp import Stamp, stamp_of
 
 DEFAULT_NAME = "multilingual-e5-small-int8"
 DESCRIPTION = "ragdoc-model.json"
@@ -37,8 +38,6 @@ HASH_BLOCK = 1 << 20  # bytes read at a time
 HASHES = "model_hashes.json"  # in the data directory
 INSTALL = "Run: python3 semantic_worker.py --install (or --install --from FOLDER, offline)"
 SETUP = "Run: python3 rag_server.py --setup"
-
-Stamp = tuple[int, int, int]  # size, mtime_ns, inode
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,12 +107,6 @@ def read_description(folder: Path) -> Description:
         return _description(folder, read_json(path))
     except (OSError, StoreError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise ConfigError(f"{path} is no description of a model: {error!r}", INSTALL) from error
-
-
-def stamp_of(path: Path | str) -> Stamp:
-    """What tells a file from a changed one without reading it. Raises OSError."""
-    found = os.stat(path)
-    return found.st_size, found.st_mtime_ns, found.st_ino
 
 
 def sha256(path: Path) -> str:

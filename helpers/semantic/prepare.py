@@ -27,6 +27,7 @@ from helpers.errors import ConfigError, StoreError
 from helpers.files import private_dir, write_json
 from helpers.semantic import model, snapshot, vocabulary
 from helpers.semantic.encoder import BulkEncoder, Plan, QueryEncoder
+from helpers.semantic.stamp import stamp_of
 
 BACKGROUND = Path(__file__).with_name("data") / "background.json"
 TABLE, SENTENCEPIECE = "tokenizer.table", "sentencepiece.model"
@@ -164,5 +165,5 @@ def _entry(folder: Path, path: Path) -> dict[str, Any]:
     return {
         "path": path.name if inside else str(path),
         "sha256": model.sha256(path),
-        "stamp": list(model.stamp_of(path)),
+        "stamp": list(stamp_of(path)),
     }
