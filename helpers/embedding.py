@@ -246,22 +246,24 @@ class _Phase:
     def _single_out(self, suspects: list[int], error: SemanticError) -> None:
         """Embed `suspects` one by one, leaving out those that take the process down.
 
-        Raises SemanticError where the process is not well by itself.
+        Raises SemanticError where the process is not well by itself: it fails for a harmless
+        text too, or for several chunks one after the other.
         """
-        for chunk in suspects:
-            self.job.checkpoint()
-            row = generations.one(self.db, chunk)
-            if row is None:
-                continue
+        guilty: list[tuple[int, str, int]] = []
+        for row in filter(None, (generations.one(self.db, chunk) for chunk in suspects)):
             found = self._alone((row.context, row.text))
-            if found is not None:
-                self._sent.append((0, chunk))
-                self._take(found)
-            elif self._alone(("", PROBE)) is None:
-                raise error
-            else:
-                self._failed.append((chunk, error.what, ATTEMPTS))
+            if found is None:
+                guilty.append((row.id, error.what, ATTEMPTS))
+                if len(guilty) == FAILURES_IN_A_ROW or self._alone(("", PROBE)) is None:
+                    raise error
+                continue
+            self._failed += guilty
+            guilty.clear()
+            self._sent.append((0, row.id))
+            self._take(found)
             self._commit()
+        self._failed += guilty
+        self._commit()
 
     def _alone(self, chunk: tuple[str, str]) -> Embedded | None:
         """One chunk in a fresh process, ATTEMPTS times if need be; None where all of them fail."""

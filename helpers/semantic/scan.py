@@ -268,6 +268,23 @@ def _loaded(db: Connection, generation: generations.Generation, old: _Shelf | No
 # --- the search ----------------------------------------------------------------------------
 
 
+class _Question:
+    """A question's vector, turned as heads are; all zero where nothing has a head."""
+
+    def __init__(self, query: Floats, basis: _Basis | None) -> None:
+        dimension = len(query)
+        turned, self.base = np.zeros(dimension, np.float32), np.float32(0)
+        if basis is not None:
+            turned, self.base = basis.turn @ query, np.float32(basis.mean @ query)
+        first, middle = head_width(dimension) + 1, middle_end(dimension) + 1
+        self.lead = turned[0]
+        self.near = turned[1:first].copy()
+        self.middle = turned[first:middle].copy()
+        self.far = turned[middle:].copy()
+        # Of everything after the lead, of what is beyond the head, of what is beyond the middle.
+        self.norms = [np.float32(np.linalg.norm(turned[n:])) for n in (1, first, middle)]
+
+
 class _Search:
     """One question over all rows: estimates with bounds, narrowed until they decide."""
 
@@ -279,15 +296,7 @@ class _Search:
         self.score = np.empty(shelf.count, np.float32)  # estimates
         self.above = np.empty(shelf.count, np.float32)  # the true score exceeds them by at most
         self.stage = np.zeros(self.headed, np.uint8)  # 0: by head, 1: middle too, 2: all of it
-        if shelf.basis is not None:
-            turned = shelf.basis.turn @ query
-            first, middle = head_width(shelf.dimension) + 1, middle_end(shelf.dimension) + 1
-            self.base = np.float32(shelf.basis.mean @ query)
-            self.lead = turned[0]
-            self.near = turned[1:first].copy()
-            self.middle = turned[first:middle].copy()
-            self.far = turned[middle:].copy()
-            self.norms = [np.float32(np.linalg.norm(turned[n:])) for n in (1, first, middle)]
+        self.asked = _Question(query, shelf.basis)
 
     def run(self, dead: dict[int, list[int]], allowed: Ints | None) -> list[tuple[int, float]]:
         """(chunk, cosine) of the k best chunks."""
@@ -305,19 +314,19 @@ class _Search:
         """Estimate rows begin to end, all headed, from their heads."""
         first, width = self.shelf.headed.first, self.shelf.headed.first.shape[1]
         lead, scale, rest, _, _ = self.shelf.headed.facts
-        step = np.float32(0.5 * np.sqrt(width) * float(np.linalg.norm(self.near)))
+        step = np.float32(0.5 * np.sqrt(width) * float(np.linalg.norm(self.asked.near)))
         buffer = strip[: STRIP_ROWS * width].reshape(STRIP_ROWS, width)
         for start in range(begin, end, STRIP_ROWS):
             rows = slice(start, min(start + STRIP_ROWS, end))
             score, above = self.score[rows], self.above[rows]
             wide = buffer[: len(score)]
             wide[...] = first[rows]
-            np.dot(wide, self.near, out=score)
+            np.dot(wide, self.asked.near, out=score)
             score *= scale[rows]
-            score += lead[rows] * self.lead + self.base
+            score += lead[rows] * self.asked.lead + self.asked.base
             # Rounding to int8 is wrong by half a step per coordinate at most.
             np.multiply(scale[rows], step, out=above)
-            above += rest[rows] * self.norms[1]
+            above += rest[rows] * self.asked.norms[1]
             above += self.slack
 
     def _measure(self, strip: Floats) -> None:
@@ -350,17 +359,17 @@ class _Search:
         """Take the middle coordinates into the estimates of sorted `rows`; returns `rows`."""
         facts = self.shelf.headed.facts
         todo = self._at_stage(rows, 0)
-        self._add(todo, self.shelf.headed.middle, self.middle)
-        left_out = facts[FAR, todo] * self.norms[2]
-        self.above[todo] = facts[ERROR, todo] * self.norms[0] + left_out + self.slack
+        self._add(todo, self.shelf.headed.middle, self.asked.middle)
+        left_out = facts[FAR, todo] * self.asked.norms[2]
+        self.above[todo] = facts[ERROR, todo] * self.asked.norms[0] + left_out + self.slack
         return rows
 
     def _complete(self, rows: Ints) -> Ints:
         """Take the last coordinates into the estimates of sorted `rows`; returns `rows`."""
         facts = self.shelf.headed.facts
         todo = self._at_stage(rows, 1)
-        self._add(todo, self.shelf.headed.far, self.far)
-        self.above[todo] = facts[ERROR, todo] * self.norms[0] + self.slack
+        self._add(todo, self.shelf.headed.far, self.asked.far)
+        self.above[todo] = facts[ERROR, todo] * self.asked.norms[0] + self.slack
         return rows
 
     def _at_stage(self, rows: Ints, stage: int) -> Ints:
@@ -502,6 +511,8 @@ def _in_threads(work: Callable[[int, int, Floats], None], rows: int, buffer: int
     """Call `work` with shares of `rows` and a buffer, in two threads where that pays."""
     threads = min(THREADS_MAX, os.cpu_count() or 1) if rows >= THREADED_ROWS else 1
     share = -(-rows // threads)
+    if not rows:
+        return
     failures: list[BaseException] = []
 
     def run(number: int) -> None:

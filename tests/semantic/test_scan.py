@@ -1,0 +1,184 @@
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from helpers.semantic import scan
+from helpers.store import generations, vectors
+from tests.semantic.shelf import Matrix, Shelf, brute_force, unit
+
+ROUNDING = 3e-6  # what two float32 products over unit vectors may differ by
+
+
+def family(kind: str, count: int, dimension: int, seed: int) -> Matrix:
+    """Vectors that lie about in one way or another."""
+    random = np.random.default_rng(seed)
+    rows = random.normal(size=(count, dimension))
+    if kind == "clustered":
+        rows = 0.3 * rows + random.normal(size=(6, dimension))[random.integers(0, 6, count)]
+    elif kind == "cone":  # as sentence models do: far from zero, near each other
+        rows = 0.3 * rows * np.geomspace(1, 0.05, dimension) + random.normal(size=dimension)
+    elif kind == "repeated":
+        rows = rows[random.integers(0, max(1, count // 5), count)]
+    elif kind == "equal":
+        rows = np.ones_like(rows)
+    elif kind == "sparse":
+        rows *= random.random(rows.shape) < 0.2
+        rows[:, 0] += 0.01
+    return unit(rows)
+
+
+def agree(
+    found: list[tuple[int, float]],
+    rows: Matrix,
+    chunks: list[int],
+    query: NDArray[np.float32],
+    k: int,
+) -> None:
+    """`found` is the exact answer, but for the order of what rounding cannot tell apart."""
+    every = dict(brute_force(rows, chunks, query, len(chunks)))
+    expected = sorted(every.values(), reverse=True)[:k]
+    assert len(found) == len(expected) == len({chunk for chunk, _ in found})
+    for (chunk, score), best in zip(found, expected, strict=True):
+        assert abs(score - every[chunk]) < ROUNDING
+        assert abs(score - best) < ROUNDING
+    assert found == sorted(found, key=lambda item: (-item[1], item[0]))
+
+
+@settings(
+    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(
+    kind=st.sampled_from(["even", "clustered", "cone", "repeated", "equal", "sparse"]),
+    dimension=st.sampled_from([2, 3, 7, 16, 48]),
+    counts=st.lists(st.integers(1, 5), min_size=1, max_size=150),
+    k=st.sampled_from([1, 2, 8, 30, 400]),
+    gone=st.sets(st.integers(0, 149), max_size=60),
+    seed=st.integers(0, 2**32 - 1),
+)
+def test_best_chunks_are_those_of_a_float32_product(
+    monkeypatch: pytest.MonkeyPatch,
+    kind: str,
+    dimension: int,
+    counts: list[int],
+    k: int,
+    gone: set[int],
+    seed: int,
+) -> None:
+    monkeypatch.setattr(vectors, "BLOCK_ROWS", 64)
+    monkeypatch.setattr(vectors, "SPARSE_ROWS", 32)
+    monkeypatch.setattr(scan, "THREADED_ROWS", 100)
+    rows = family(kind, sum(counts), dimension, seed)
+    query = family(kind, 1, dimension, seed + 1)[0].astype(np.float32)
+    with tempfile.TemporaryDirectory() as folder:
+        shelf = Shelf(Path(folder), dimension)
+        half = len(counts) // 2
+        cut = sum(counts[:half])
+        ids = shelf.add(rows[:cut], counts[:half]) if half else []
+        shelf.tidy()  # what is there by now gets heads, what comes after it has none
+        ids += shelf.add(rows[cut:], counts[half:])
+        removed = {ids[n] for n in gone if n < len(ids)}
+        shelf.remove(sorted(removed))
+        shelf.publish()
+        owner = [chunk for chunk, count in zip(ids, counts, strict=True) for _ in range(count)]
+        alive = np.array([chunk not in removed for chunk in owner])
+        kept = [chunk for chunk in owner if chunk not in removed]
+        scanner = shelf.scanner()
+        agree(scanner.top_k(query, k), rows[alive], kept, query, k)
+        again = dict(scanner.scores(query, ids))
+        assert again == dict(scanner.top_k(query, len(ids)))
+        shelf.db.close()
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory: pytest.TempPathFactory) -> tuple[Shelf, Matrix]:
+    """20,000 vectors of 96 numbers in real blocks with heads, two to a chunk."""
+    rows = family("cone", 20_000, 96, 7)
+    shelf = Shelf(tmp_path_factory.mktemp("large"), 96)
+    for start in range(0, len(rows), 1_000):
+        shelf.add(rows[start : start + 1_000], [2] * 500)
+    shelf.tidy()
+    shelf.publish()
+    return shelf, rows
+
+
+def test_heads_rule_out_most_rows_and_nothing_that_counts(
+    large: tuple[Shelf, Matrix], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shelf, rows = large
+    blocks = vectors.blocks(shelf.db, shelf.begun.id)
+    assert sum(block.rows for block in blocks if block.basis) > 0.8 * len(rows)
+    looked_at: list[int] = []
+    ranked = scan._Search._ranked
+
+    def counted(self: scan._Search, left: scan.Ints) -> list[tuple[int, float]]:
+        looked_at.append(len(left))
+        return ranked(self, left)
+
+    monkeypatch.setattr(scan._Search, "_ranked", counted)
+    chunks = [1 + n // 2 for n in range(len(rows))]
+    scanner = shelf.scanner()
+    for seed in range(20):
+        query = family("cone", 8, 96, 7)[seed % 8].astype(np.float32)
+        query += 0.02 * np.random.default_rng(seed).normal(size=96).astype(np.float32)
+        agree(scanner.top_k(query, 20), rows, chunks, query, 20)
+    assert np.median(looked_at) < 0.05 * len(rows)
+
+
+def test_search_sees_what_was_added_and_removed_since(tmp_path: Path) -> None:
+    shelf = Shelf(tmp_path, 16)
+    rows = family("even", 30, 16, 3)
+    ids = shelf.add(rows[:20])
+    shelf.publish()
+    scanner = shelf.scanner()
+    query = rows[25].astype(np.float32)
+    assert scanner.top_k(query, 1)[0][0] in ids
+    added = shelf.add(rows[20:])
+    assert scanner.top_k(query, 1)[0][0] == added[5]
+    shelf.remove([added[5]])
+    assert scanner.top_k(query, 1)[0][0] != added[5]
+
+
+def test_filter_leaves_only_the_chunks_of_its_documents(tmp_path: Path) -> None:
+    shelf = Shelf(tmp_path, 16)
+    rows = family("even", 40, 16, 4)
+    ids = shelf.add(rows)
+    for number, path in ((1, "a/x.md"), (2, "b/y.md")):
+        shelf.db.execute(
+            "INSERT INTO document(id, folder, name, path) VALUES(?, ?, x'00', ?)",
+            (number, path.encode(), path),
+        )
+    shelf.db.execute("UPDATE chunk SET document_id = 2 WHERE id % 4 = 0")
+    shelf.publish()
+    allowed = [chunk for chunk in ids if chunk % 4 == 0]
+    query = rows[0].astype(np.float32)
+    found = shelf.scanner().top_k(query, 50, ("document.path = ?", ["b/y.md"]))
+    assert [chunk for chunk, _ in found] == [
+        chunk for chunk, _ in brute_force(rows[3::4], allowed, query, 50)
+    ]
+
+
+def test_generation_that_is_not_published_or_gone_answers_nobody(tmp_path: Path) -> None:
+    shelf = Shelf(tmp_path, 16)
+    shelf.add(family("even", 5, 16, 5))
+    query = np.ones(16, np.float32)
+    with pytest.raises(LookupError, match="replaced"):
+        shelf.scanner().top_k(query, 3)
+    shelf.publish()
+    scanner = shelf.scanner()
+    assert len(scanner.top_k(query, 3)) == 3
+    generations.drop_all(shelf.db)
+    with pytest.raises(LookupError, match="replaced"):
+        scanner.top_k(query, 3)
+
+
+def test_nothing_to_find_is_found_in_an_empty_generation(tmp_path: Path) -> None:
+    shelf = Shelf(tmp_path, 16)
+    shelf.publish()
+    assert shelf.scanner().top_k(np.ones(16, np.float32), 5) == []
