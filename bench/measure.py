@@ -49,6 +49,7 @@ class Ratio:
 def sync_command(docs: Path, state: Path, *words: str) -> list[str]:
     """The foreground sync of `docs`."""
     where = ["--knowledge-dir", str(docs), "--data-dir", str(state), "--quiet"]
+    where += ["--semantic", "off"]  # embedding is measured apart
     return [sys.executable, str(ROOT / "rag_sync.py"), *words, *where]
 
 
