@@ -6,7 +6,7 @@ its input ends, it was idle for as long as it was told, or one request takes too
 
 Promises: standard output carries frames alone, whatever a library prints; the process ends with
 its parent, however that ends, and by itself when a request passes its limit; an error in a
-request is an answer, not the end.
+request is an answer, not the end; no Python code in it opens a socket or starts a program.
 Does not: open a socket (pip does, under --install), read documents, or write to an index.
 
 Requests: `open` (plan, stamps, linger) has no answer; `query` (text) answers a float32 vector;
@@ -28,6 +28,15 @@ from helpers.errors import ConfigError, RagDocError
 from helpers.semantic import wire
 
 EXIT_FRAMES = 70  # status after something that was no frame
+REFUSED = (
+    "socket.",
+    "subprocess.",
+    "os.exec",
+    "os.fork",
+    "os.posix_spawn",
+    "os.spawn",
+    "os.system",
+)
 DEFAULT_LIMIT_S = 120.0  # seconds for a request that names no limit
 
 Frame = tuple[dict[str, Any], bytes]
@@ -35,6 +44,7 @@ Frame = tuple[dict[str, Any], bytes]
 
 def serve() -> None:
     """Answer requests until there are none. Never returns."""
+    sys.addaudithook(_refuse)
     answers = _private_output()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides, by closing the input
     inbox: queue.SimpleQueue[Frame] = queue.SimpleQueue()
@@ -172,6 +182,12 @@ def _listen(source: BinaryIO, inbox: queue.SimpleQueue[Frame]) -> None:
     except OSError:
         pass
     os._exit(status)
+
+
+def _refuse(event: str, _: tuple[Any, ...]) -> None:
+    """No code of ours or of a library may reach the network or start a program."""
+    if event.startswith(REFUSED):
+        raise PermissionError(f"the embedding process may not do this ({event})")
 
 
 def _private_output() -> BinaryIO:

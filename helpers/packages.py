@@ -6,6 +6,7 @@ would spend on nothing else.
 
 from __future__ import annotations
 
+import functools
 import importlib.util
 import os
 import re
@@ -23,11 +24,17 @@ def version(package: str) -> str | None:
         return None
     site = os.path.dirname(os.path.dirname(spec.origin))
     try:
-        names = sorted(os.listdir(site))
+        return _versions(site, os.stat(site).st_mtime_ns).get(package.lower(), "unknown")
     except OSError:
         return "unknown"
-    for name in names:
+
+
+@functools.lru_cache(maxsize=16)
+def _versions(site: str, mtime_ns: int) -> dict[str, str]:
+    """The packages of a folder, which is listed again when it changed. Raises OSError."""
+    found: dict[str, str] = {}
+    for name in sorted(os.listdir(site)):
         match = _DIST_INFO.fullmatch(name)
-        if match and match["name"].lower().replace("-", "_") == package.lower():
-            return match["version"]
-    return "unknown"
+        if match:
+            found.setdefault(match["name"].lower().replace("-", "_"), match["version"])
+    return found

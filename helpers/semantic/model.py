@@ -79,8 +79,7 @@ def status(settings: Settings) -> ModelStatus:
         remedy = "Start without --semantic off to search by meaning."
         return ModelStatus(False, "semantic search is off", remedy)
     try:
-        _check_packages()
-        return _found(settings)
+        return _found(settings, _checked_packages()["onnxruntime"])
     except RagDocError as error:
         return ModelStatus(False, error.what, error.remedy)
     except OSError as error:
@@ -125,7 +124,9 @@ def _stamp(size: int, mtime_ns: int, inode: int) -> Stamp:
     return int(size), int(mtime_ns), int(inode)
 
 
-def _check_packages() -> None:
+def _checked_packages() -> dict[str, str]:
+    """The version of each package that the embedding process needs. Raises ConfigError."""
+    versions = {}
     for package, oldest in PACKAGES.items():
         found = packages.version(package)
         if found is None:
@@ -133,6 +134,8 @@ def _check_packages() -> None:
         if found != "unknown" and _numbers(found) < oldest:
             wanted = ".".join(map(str, oldest))
             raise ConfigError(f"{package} {found} is too old: {wanted} or later is needed", SETUP)
+        versions[package] = found
+    return versions
 
 
 def _numbers(version: str) -> tuple[int, ...]:
@@ -140,22 +143,22 @@ def _numbers(version: str) -> tuple[int, ...]:
     return tuple(int("".join(filter(str.isdigit, part)) or 0) for part in parts)
 
 
-def _found(settings: Settings) -> ModelStatus:
+def _found(settings: Settings, onnxruntime: str) -> ModelStatus:
     """The folder that was named, else the installed model, else an export in the cache."""
     if settings.semantic_model_dir is not None:
         folder = settings.semantic_model_dir
         if (folder / DESCRIPTION).exists():
-            return _ready(settings, folder)
-        return _export(settings, folder)
+            return _ready(settings, folder, onnxruntime)
+        return _export(settings, folder, onnxruntime)
     if default_folder(settings).exists():
-        return _ready(settings, default_folder(settings))
+        return _ready(settings, default_folder(settings), onnxruntime)
     cached = snapshot.in_cache(settings.huggingface_cache)
     if cached is not None:
-        return _export(settings, cached)
+        return _export(settings, cached, onnxruntime)
     return ModelStatus(False, "no semantic model is installed", INSTALL)
 
 
-def _export(settings: Settings, source: Path) -> ModelStatus:
+def _export(settings: Settings, source: Path, onnxruntime: str) -> ModelStatus:
     """A sentence-transformers export: ready once a description of these very files is made."""
     found = snapshot.read(source)
     prepared = prepared_folder(settings, source, found.artifact)
@@ -170,12 +173,12 @@ def _export(settings: Settings, source: Path) -> ModelStatus:
     if not (prepared / DESCRIPTION).exists():
         return waiting
     try:
-        return _ready(settings, prepared)
+        return _ready(settings, prepared, onnxruntime)
     except ConfigError:  # the export changed since: what was made of it is made anew
         return replace(waiting, reason=f"the model {found.name} changed and must be prepared again")
 
 
-def _ready(settings: Settings, folder: Path) -> ModelStatus:
+def _ready(settings: Settings, folder: Path, onnxruntime: str) -> ModelStatus:
     described = read_description(folder)
     hashes = _hashes(settings, described)
     for role, path in described.files.items():
@@ -184,7 +187,7 @@ def _ready(settings: Settings, folder: Path) -> ModelStatus:
             raise ConfigError(f"{path} is not the file that was installed", remedy)
     return ModelStatus(
         True,
-        fingerprint=fingerprint(described, packages.version("onnxruntime") or ""),
+        fingerprint=fingerprint(described, onnxruntime),
         name=described.name,
         dimension=described.dimension,
         description=described,

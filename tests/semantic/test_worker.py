@@ -271,6 +271,22 @@ def test_the_process_sees_no_secret_and_runs_without_site(
     assert command[1:3] == [b"-I", b"-S"]
 
 
+@pytest.mark.parametrize(
+    "act", ["socket.socket()", "os.system('true')", "subprocess.run(['true'])"]
+)
+def test_no_code_in_the_process_reaches_the_network_or_a_program(
+    worker: client.Worker, monkeypatch: pytest.MonkeyPatch, act: str
+) -> None:
+    trying = (
+        "import sys; sys.path[:0] = sys.argv[1:2]; sys.path += sys.argv[2:]; "
+        "import os, socket, subprocess, semantic_worker as w; "
+        f"w._State.query = lambda *_: {act}; w.serve()"
+    )
+    monkeypatch.setattr(process, "BOOTSTRAP", trying)
+    with pytest.raises(SemanticError, match="may not do this"):
+        worker.embed_query("one")
+
+
 # --- what a process may do wrong -----------------------------------------------------------
 
 
