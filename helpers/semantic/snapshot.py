@@ -127,9 +127,10 @@ def _linux_flags() -> set[str]:
 
 
 def _artifact(folder: Path, kinds: Sequence[str]) -> Path:
-    # Only the best kind's list: its later entries are what runs well there besides.
     wanted = [name for kind in kinds for name in ARTIFACTS[kind]]
-    for name in (*dict.fromkeys(wanted), *ANY_CPU):
+    # At last what was made for another CPU: it runs too, at worst a little less exactly.
+    others = ("model_quint8_avx2.onnx", *(name for names in ARTIFACTS.values() for name in names))
+    for name in dict.fromkeys((*wanted, *ANY_CPU, *others)):
         for place in PLACES:
             if (folder / place / name).is_file():
                 return folder / place / name
