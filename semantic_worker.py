@@ -10,9 +10,11 @@ request is an answer, not the end; no Python code in it opens a socket or starts
 Does not: open a socket (pip does, under --install), read documents, or write to an index.
 
 Requests: `open` (plan, stamps, linger) has no answer; `query` (text) answers a float32 vector;
-`search` (text, k, db, generation) answers int64 chunk ids and float32 cosines; `texts` (chunks:
-[context, text]) answers per chunk a count or an error, and the float16 vectors of all; `basis`
-and `head` (db, generation, block) answer what a scan of that generation is sped up with.
+`search` (text, k, db, generation, where) answers int64 chunk ids and float32 cosines, and `also`
+(chunks, db, generation) those of further chunks for the same question; `texts` (chunks: [context,
+text]) answers per chunk a count or an error, and the float16 vectors of all; `basis` and `head`
+(db, generation, block) answer what a scan of that generation is sped up with. A request with
+`more` keeps a process that would leave for MORE_S.
 """
 
 from __future__ import annotations
@@ -38,6 +40,7 @@ REFUSED = (
     "os.system",
 )
 DEFAULT_LIMIT_S = 120.0  # seconds for a request that names no limit
+MORE_S = 5.0  # seconds to wait for a request that was announced
 
 Frame = tuple[dict[str, Any], bytes]
 
@@ -58,7 +61,7 @@ def serve() -> None:
     state = _State()
     while True:
         try:
-            header, _ = inbox.get(timeout=state.linger if state.answered else None)
+            header, _ = inbox.get(timeout=state.patience)
         except queue.Empty:
             os._exit(0)
         if header.get("op") == "open":
@@ -67,8 +70,8 @@ def serve() -> None:
         _alarm(float(header.get("limit_s", DEFAULT_LIMIT_S)))
         wire.send(answers, *_answered(state, header))
         _alarm(0)
-        state.answered = True
-        if state.linger <= 0 and inbox.empty():
+        state.patience = max(state.linger, MORE_S) if header.get("more") else state.linger
+        if state.patience <= 0 and inbox.empty():
             os._exit(0)
 
 
@@ -77,7 +80,8 @@ class _State:
 
     def __init__(self) -> None:
         self.linger = 0.0
-        self.answered = False
+        self.patience: float | None = None  # seconds until the next request; None: any time
+        self._asked: Any = None  # the vector of the last question
         self._plan: dict[str, Any] = {}
         self._stamps: dict[str, list[int]] = {}
         self._threads = 1
@@ -94,15 +98,14 @@ class _State:
         return {}, vector.tobytes()
 
     def search(self, header: dict[str, Any]) -> Frame:
-        import numpy
-
         # Opened before the question is embedded: it fails at once where there is no generation.
         scanner = self._opened(header["db"], header["generation"])
-        vector = self._query_encoder().embed(header["text"])
-        hits = scanner.top_k(vector, int(header["k"]))
-        ids = numpy.array([chunk for chunk, _ in hits], "<i8")
-        cosines = numpy.array([cosine for _, cosine in hits], "<f4")
-        return {"hits": len(hits)}, ids.tobytes() + cosines.tobytes()
+        self._asked = self._query_encoder().embed(header["text"])
+        return _hits(scanner.top_k(self._asked, int(header["k"]), header.get("where")))
+
+    def also(self, header: dict[str, Any]) -> Frame:
+        scanner = self._opened(header["db"], header["generation"])
+        return _hits(scanner.scores(self._asked, header["chunks"]))
 
     def basis(self, header: dict[str, Any]) -> Frame:
         from helpers.semantic import scan
@@ -160,7 +163,7 @@ def _answered(state: _State, header: dict[str, Any]) -> Frame:
     """The answer to one request; an error becomes one."""
     try:
         work = {"query": state.query, "search": state.search, "texts": state.texts}
-        work |= {"basis": state.basis, "head": state.head}
+        work |= {"also": state.also, "basis": state.basis, "head": state.head}
         return work[header["op"]](header)
     except RagDocError as error:
         return {"error": error.what, "remedy": error.remedy}, b""
@@ -168,6 +171,14 @@ def _answered(state: _State, header: dict[str, Any]) -> Frame:
         return {"error": f"a package is missing: {error}", "remedy": _SETUP}, b""
     except Exception as error:  # whatever a library raises is an answer; the parent degrades
         return {"error": f"{type(error).__name__}: {str(error)[:300]}", "remedy": ""}, b""
+
+
+def _hits(found: list[tuple[int, float]]) -> Frame:
+    import numpy
+
+    ids = numpy.array([chunk for chunk, _ in found], "<i8")
+    cosines = numpy.array([cosine for _, cosine in found], "<f4")
+    return {"hits": len(found)}, ids.tobytes() + cosines.tobytes()
 
 
 def _listen(source: BinaryIO, inbox: queue.SimpleQueue[Frame]) -> None:

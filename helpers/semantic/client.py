@@ -21,7 +21,7 @@ import threading
 import time
 from array import array
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any
@@ -113,11 +113,22 @@ class Worker:
 
     @contextlib.contextmanager
     def searching(
-        self, text: str, k: int, db_path: str | os.PathLike[str], generation: str | int
+        self,
+        text: str,
+        k: int,
+        db_path: str | os.PathLike[str],
+        generation: str | int,
+        where: tuple[str, Sequence[object]] | None = None,
     ) -> Iterator[Pending]:
-        """Begin a search and do something else; `result()` of what it gives waits for the hits."""
-        header = {"op": "search", "text": text[: limits.SEMANTIC_TEXT_CHARS], "k": k}
-        header |= {"db": os.fspath(db_path), "generation": generation}
+        """Begin a search and do something else; `result()` of what it gives waits for the hits.
+
+        `where` is a condition over the table `document`, with its values. With `also(chunks)`
+        after `result()` the process says how near further chunks are to the same question.
+        """
+        header: dict[str, Any] = {"op": "search", "text": text[: limits.SEMANTIC_TEXT_CHARS]}
+        header |= {"k": k, "db": os.fspath(db_path), "generation": generation, "more": True}
+        if where is not None and where[0]:
+            header["where"] = [where[0], list(where[1])]
         with self._asking(header) as pending:
             yield pending
 
@@ -268,7 +279,18 @@ class Pending:
 
     def result(self) -> list[tuple[int, float]]:
         """The hits of a search. Raises SemanticError."""
-        header, payload = self.answer()
+        return self._hits(self.answer())
+
+    def also(self, chunks: Sequence[int]) -> list[tuple[int, float]]:
+        """The cosine of each of `chunks` that has vectors; after `result`. Raises SemanticError."""
+        self._header = {name: self._header[name] for name in ("db", "generation")}
+        self._header |= {"op": "also", "chunks": list(chunks)}
+        self._fresh, self.answered = True, False  # a new process would not know the question
+        self._send()
+        return self._hits(self.answer())
+
+    def _hits(self, answer: wire.Frame) -> list[tuple[int, float]]:
+        header, payload = answer
         hits = header.get("hits")
         if not isinstance(hits, int) or len(payload) != 12 * hits:
             raise self._worker._failed(Failed("its answer has another number of hits"))
