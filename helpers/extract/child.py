@@ -143,7 +143,7 @@ class Document:
         items = read(work.file, self._context())
         policy = chunk.ChunkPolicy(*self.settings["chunk"])
         most = self.settings["chars"] + self.settings["chars_per_byte"] * work.size
-        index_terms, grams = terms.index_terms, terms.grams
+        index_text, grams = terms.index_text, terms.grams
         context, context_terms = "", ""
         stem = work.name.rpartition(".")[0] or work.name
         for piece in chunk.chunk_blocks(self._tapped(items), policy, stem):
@@ -152,14 +152,14 @@ class Document:
                 continue
             if piece.context != context:
                 context = frames.repaired(piece.context)
-                context_terms = " ".join(index_terms(context))
+                context_terms = index_text(context)
             row: list[Any] = [
                 text,
                 context,
                 [_clip(entry) for entry in piece.heading[:HEADING_ENTRIES]],
                 _clipped(piece.location),
                 piece.ocr,
-                " ".join(index_terms(text)),
+                index_text(text),
                 context_terms,
                 " ".join(grams(text)) if piece.ocr else "",
             ]
