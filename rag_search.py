@@ -30,7 +30,13 @@ from helpers.retrieve.fuse import Fused
 from helpers.retrieve.hit import Filters, Leg
 from helpers.retrieve.locate import located
 from helpers.retrieve.passages import Passage, Passages
-from helpers.retrieve.request import MODES, UNLIMITED_TOKENS, SearchRequest, check_range
+from helpers.retrieve.request import (
+    MODES,
+    UNLIMITED_TOKENS,
+    SearchRequest,
+    check_range,
+    checked_filters,
+)
 from helpers.semantic import model
 from helpers.source import names
 from helpers.source.root import Root
@@ -281,7 +287,7 @@ def main(words: Sequence[str] | None = None) -> int:
 def _run(settings: Settings, arguments: argparse.Namespace) -> None:
     if arguments.export:
         with Searcher(settings) as searcher:
-            for entry in searcher.export(Filters(arguments.path, arguments.type)):
+            for entry in searcher.export(checked_filters(arguments.path, arguments.type)):
                 print(json.dumps(entry, ensure_ascii=False))
     elif arguments.eval:
         _evaluate(settings, arguments)

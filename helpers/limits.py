@@ -11,6 +11,7 @@ GIB = 1024 * MIB
 
 # --- queries and answers -------------------------------------------------------------
 QUERY_CHARS = 4_000  # code points
+FILTER_CHARS = 4_000  # code points of a path or type that narrows a search
 RESULT_LIMIT = 50  # results per answer
 RESULT_DEFAULT = 8  # results per answer
 ANSWER_TOKENS = 3_000  # estimated tokens over results[].text

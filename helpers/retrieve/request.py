@@ -40,16 +40,26 @@ class SearchRequest:
         check_range("offset", self.offset, 0, limits.RESULT_OFFSET)
         if self.mode not in MODES:
             raise UsageError(f"mode is {shown(self.mode)}", f"Give one of {', '.join(MODES)}.")
-        for name in ("path", "type"):
-            value = getattr(self, name)
-            if value is not None and (not value.strip() or _is_broken(value)):
-                raise UsageError(f"{name} is {shown(value)}", "Give some text, or leave it out.")
-        _after_ns(self.modified_after)
+        checked_filters(self.path, self.type, self.modified_after)
 
     @property
     def filters(self) -> Filters:
         """The documents the answer may come from."""
-        return Filters(self.path, self.type, _after_ns(self.modified_after))
+        return checked_filters(self.path, self.type, self.modified_after)
+
+
+def checked_filters(path: str | None, kind: str | None, after: str | None = None) -> Filters:
+    """The filters of a search or an export. Raises UsageError."""
+    for name, value in (("path", path), ("type", kind)):
+        if value is None:
+            continue
+        if not value.strip() or _is_broken(value):
+            raise UsageError(f"{name} is {shown(value)}", "Give some text, or leave it out.")
+        if len(value) > limits.FILTER_CHARS:
+            raise UsageError(
+                f"{name} has {len(value):,} > {limits.FILTER_CHARS:,} characters", "Shorten it."
+            )
+    return Filters(path, kind, _after_ns(after))
 
 
 def _check_query(query: object) -> None:

@@ -82,6 +82,7 @@ def test_export_gives_every_chunk_once_in_order(shelf: Library) -> None:
     entries = [json.loads(line) for line in run(shelf, "--export").stdout.splitlines()]
     assert [entry["path"] for entry in entries] == ["a.md", "a.md", "sub/น้ำ.txt"]
     assert all({"path", "chunk_id", "location", "text"} <= set(entry) for entry in entries)
+    assert run(shelf, "--export", "--path", "*" * 60_000).returncode == 2
     some = run(shelf, "--export", "--path", "sub/*").stdout.splitlines()
     assert len(some) == 1
     db = database.open_read(shelf.settings.db)

@@ -26,6 +26,7 @@ from helpers.retrieve.request import SearchRequest
         ({"query": "x", "offset": 201}, "200"),
         ({"query": "x", "mode": "vector"}, "auto, hybrid, lexical, semantic"),
         ({"query": "x", "path": " "}, "path"),
+        ({"query": "x", "path": "*" * 4001}, "path has 4,001 > 4,000"),
         ({"query": "x", "type": "p\0df"}, "type"),
         ({"query": "x", "modified_after": "yesterday"}, "2024-05-31"),
         ({"query": "x", "modified_after": ""}, "2024-05-31"),
