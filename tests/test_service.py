@@ -20,7 +20,7 @@ from helpers.files import is_locked
 from helpers.jobs import queue, spawn, state
 from helpers.language.terms import Analyser
 from helpers.source import names
-from helpers.source.root import Root
+from helpers.source.root import Root, Vanished
 from helpers.store import database
 from helpers.store.documents import Description, File, Stat, Writer
 from tests.jobs import stage
@@ -315,6 +315,21 @@ def test_a_dry_run_opens_no_unchanged_file(
     (settings.knowledge_dir / "b.txt").write_text("three")
     assert service.check_changes(settings)["modified"]["paths"] == ["b.txt"]
     assert opened == [b"b.txt"]
+
+
+def test_a_dry_run_names_what_it_could_not_open_or_lost(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(settings, a="one", b="two")
+    index(settings)
+
+    def refused(_: Any, raw: bytes) -> Any:
+        raise Vanished if raw == b"b.txt" else Unread("unreadable", "permission denied")
+
+    monkeypatch.setattr(Root, "open", refused)
+    write(settings, a="other", b="another")
+    found = service.check_changes(settings)
+    assert (found["failed"]["paths"], found["deleted"]["paths"]) == (["a.txt"], ["b.txt"])
 
 
 def test_a_dry_run_names_what_is_known_to_fail(settings: Settings) -> None:
