@@ -188,11 +188,10 @@ def _listen(source: BinaryIO, inbox: queue.SimpleQueue[Frame]) -> None:
         while (frame := wire.receive(source)) is not None:
             inbox.put(frame)
     except wire.BadFrame as error:
-        print(f"semantic_worker: {error}", file=sys.stderr, flush=True)
         status = EXIT_FRAMES
-    except OSError:
-        pass
-    os._exit(status)
+        os.write(2, f"semantic_worker: {error}\n".encode())
+    finally:  # also where nobody reads the note: a parent killed inside a frame takes its end along
+        os._exit(status)
 
 
 def _refuse(event: str, _: tuple[Any, ...]) -> None:

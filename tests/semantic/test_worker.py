@@ -241,7 +241,7 @@ def test_the_process_ends_when_its_parent_is_killed(
 ) -> None:
     script = ORPHAN
     if busy:  # a bulk request is on its way when the parent dies
-        script += 'list(worker.embed_passages(["word " * 9_000] * 4_000))'
+        script += 'list(worker.embed_passages(["word " * 3_000] * 4_000))'
     environment = dict(os.environ) | {
         "RAGDOC_MODELS_DIR": str(tiny_settings.models_dir),
         "RAGDOC_DATA_DIR": str(tiny_settings.data_dir),
@@ -464,6 +464,20 @@ def test_the_process_ends_at_something_that_is_no_frame(repository: Path) -> Non
         timeout=60,
     )
     assert done.returncode == 70 and b"begins no frame" in done.stderr and not done.stdout
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="pipes are ended otherwise there")
+def test_a_frame_cut_by_the_death_of_the_parent_ends_the_process(repository: Path) -> None:
+    """The parent is gone: its end of standard error too, so that nothing can be said any more."""
+    command = [sys.executable, str(repository / "semantic_worker.py")]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe) as started:
+        assert started.stdin and started.stdout and started.stderr
+        started.stderr.close()
+        started.stdout.close()
+        started.stdin.write(wire.pack({"op": "query", "text": "x" * 5_000})[:3_000])
+        started.stdin.close()
+        assert started.wait(30) == 70
 
 
 def test_a_request_the_process_does_not_know_is_an_answer(repository: Path) -> None:
