@@ -16,6 +16,13 @@ from collections.abc import Callable
 from bench import search, semantic, server, sync
 from bench.measure import Ratio
 
+
+def _vectors() -> list[Ratio]:
+    from bench import vectors  # needs numpy, which the others do without
+
+    return vectors.exact_search()
+
+
 BENCHMARKS: dict[str, Callable[[], list[Ratio]]] = {
     "server": server.handshake,
     "no-change": sync.no_change,
@@ -24,6 +31,7 @@ BENCHMARKS: dict[str, Callable[[], list[Ratio]]] = {
     "large-file": sync.one_large_file,
     "semantic-cold": semantic.cold,
     "semantic-bulk": semantic.bulk,
+    "vectors": _vectors,
 }
 
 

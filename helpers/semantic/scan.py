@@ -23,7 +23,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,7 +36,8 @@ HEAD_SHARE = 3  # a head holds a third of the coordinates ...
 MIDDLE_SHARE = 2  # ... and half of them are looked at before the rest is
 LEAD, SCALE, REST, FAR, ERROR = range(5)  # facts of a row: first coordinate, size of an int8
 FACTS = 5  # step, norm beyond the head, norm beyond the middle, norm of what int8 lost
-STRIP_ROWS = 512  # rows widened at a time: 256 KiB of float32, which stays in the cache
+STRIP_ROWS = 4_096  # rows looked at together
+CACHED_ROWS = 512  # rows widened at a time: 256 KiB of float32, which stays in the cache
 SAMPLE_ROWS = 16_384  # rows looked at to guess how many are worth a second look
 FIRST_LOOK = 8  # times k rows that are looked at closely before anything is ruled out
 FIT_ROWS = 8_192  # vectors that a basis is made from
@@ -48,7 +49,7 @@ HALF_BITS = 13  # bits a float16 is shifted by to stand in a float32, 2**112 too
 HALF_MASK = -0x70002000  # the bits of a shifted float16: sign, exponent, fraction
 HALF_SCALE = np.float32(2.0**112)
 
-DENSE_SHARE = 0.15  # of all rows: from there on reading all is quicker than picking
+DENSE_SHARE = 0.15  # of a strip's rows: from there on reading all is quicker than picking
 
 Floats = NDArray[np.float32]
 Ints = NDArray[np.int64]
@@ -285,6 +286,14 @@ class _Question:
         self.norms = [np.float32(np.linalg.norm(turned[n:])) for n in (1, first, middle)]
 
 
+class _Rows(NamedTuple):
+    """Some rows, sorted, with their estimates and how far the true scores may be off."""
+
+    rows: Ints
+    score: Floats
+    above: Floats
+
+
 class _Search:
     """One question over all rows: estimates with bounds, narrowed until they decide."""
 
@@ -292,41 +301,37 @@ class _Search:
         self.db, self.shelf, self.query, self.k = db, shelf, query, k
         self.headed = len(shelf.headed.chunks)
         self.chunks = np.concatenate([shelf.headed.chunks, shelf.plain.chunks])
+        self.asked = _Question(query, shelf.basis)
         self.slack = np.float32(SLACK * float(np.linalg.norm(query)))
         self.score = np.empty(shelf.count, np.float32)  # estimates
         self.above = np.empty(shelf.count, np.float32)  # the true score exceeds them by at most
-        self.stage = np.zeros(self.headed, np.uint8)  # 0: by head, 1: middle too, 2: all of it
-        self.asked = _Question(query, shelf.basis)
+        self.floor = np.float32(LOWEST)  # what the k-th best chunk reaches at least
 
     def run(self, dead: dict[int, list[int]], allowed: Ints | None) -> list[tuple[int, float]]:
         """(chunk, cosine) of the k best chunks."""
-        size = STRIP_ROWS * self.shelf.dimension
+        size = CACHED_ROWS * self.shelf.dimension
         _in_threads(self._estimate, self.headed, size)
         self._measure(np.empty(size, np.float32))
         self._leave_out(dead, allowed)
-        floor = self._floor(self._complete(self._extend(self._promising())))
-        left = self._extend(np.flatnonzero(self.score + self.above >= floor))
-        left = self._complete(left[self.score[left] + self.above[left] >= floor])
-        floor = max(floor, self._floor(left))
-        return self._ranked(left[self.score[left] + self.above[left] >= floor])
+        self.floor = self._reached(self._closer(self._promising()))
+        found = _in_threads(self._sift, self.headed, size)
+        plain = slice(self.headed, None)
+        rows = np.flatnonzero(self.score[plain] + self.above[plain] >= self.floor) + self.headed
+        left = _joined([*found, _Rows(rows, self.score[rows], self.above[rows])])
+        return self._ranked(left.rows[left.score + left.above >= self._reached(left)])
 
     def _estimate(self, begin: int, end: int, strip: Floats) -> None:
         """Estimate rows begin to end, all headed, from their heads."""
-        first, width = self.shelf.headed.first, self.shelf.headed.first.shape[1]
-        lead, scale, rest, _, _ = self.shelf.headed.facts
-        step = np.float32(0.5 * np.sqrt(width) * float(np.linalg.norm(self.asked.near)))
-        buffer = strip[: STRIP_ROWS * width].reshape(STRIP_ROWS, width)
-        for start in range(begin, end, STRIP_ROWS):
-            rows = slice(start, min(start + STRIP_ROWS, end))
-            score, above = self.score[rows], self.above[rows]
-            wide = buffer[: len(score)]
-            wide[...] = first[rows]
-            np.dot(wide, self.asked.near, out=score)
-            score *= scale[rows]
-            score += lead[rows] * self.asked.lead + self.asked.base
-            # Rounding to int8 is wrong by half a step per coordinate at most.
-            np.multiply(scale[rows], step, out=above)
-            above += rest[rows] * self.asked.norms[1]
+        first, facts = self.shelf.headed.first, self.shelf.headed.facts
+        # Rounding to int8 is wrong by half a step per coordinate at most.
+        step = np.float32(0.5 * np.sqrt(first.shape[1]) * float(np.linalg.norm(self.asked.near)))
+        for rows in _strips(begin, end):
+            score, above, scale = self.score[rows], self.above[rows], facts[SCALE, rows]
+            _product(first[rows], self.asked.near, strip, score)
+            score *= scale
+            score += facts[LEAD, rows] * self.asked.lead + self.asked.base
+            np.multiply(scale, step, out=above)
+            above += facts[REST, rows] * self.asked.norms[1]
             above += self.slack
 
     def _measure(self, strip: Floats) -> None:
@@ -355,63 +360,77 @@ class _Search:
         least = max(LOWEST, np.partition(sample, len(sample) - rank)[len(sample) - rank])
         return np.flatnonzero(self.score >= least)
 
-    def _extend(self, rows: Ints) -> Ints:
-        """Take the middle coordinates into the estimates of sorted `rows`; returns `rows`."""
-        facts = self.shelf.headed.facts
-        todo = self._at_stage(rows, 0)
-        self._add(todo, self.shelf.headed.middle, self.asked.middle)
-        left_out = facts[FAR, todo] * self.asked.norms[2]
-        self.above[todo] = facts[ERROR, todo] * self.asked.norms[0] + left_out + self.slack
-        return rows
+    def _closer(self, rows: Ints) -> _Rows:
+        """All coordinates taken into the estimates of sorted `rows`."""
+        score, above = self.score[rows], self.above[rows]
+        headed = int(np.searchsorted(rows, self.headed))
+        score[:headed] += self._further(rows[:headed], self.shelf.headed.middle, self.asked.middle)
+        score[:headed] += self._further(rows[:headed], self.shelf.headed.far, self.asked.far)
+        above[:headed] = self.shelf.headed.facts[ERROR, rows[:headed]] * self.asked.norms[0]
+        above[:headed] += self.slack
+        return _Rows(rows, score, above)
 
-    def _complete(self, rows: Ints) -> Ints:
-        """Take the last coordinates into the estimates of sorted `rows`; returns `rows`."""
-        facts = self.shelf.headed.facts
-        todo = self._at_stage(rows, 1)
-        self._add(todo, self.shelf.headed.far, self.asked.far)
-        self.above[todo] = facts[ERROR, todo] * self.asked.norms[0] + self.slack
-        return rows
+    def _further(self, rows: Ints, codes: NDArray[np.int8], query: Floats) -> Floats:
+        """What more coordinates add to the scores of `rows`, picked one by one."""
+        found = np.take(codes, rows, axis=0).astype(np.float32) @ query
+        return np.asarray(found * self.shelf.headed.facts[SCALE, rows])
 
-    def _at_stage(self, rows: Ints, stage: int) -> Ints:
-        """Those of sorted `rows` that are headed and at `stage`; they go to the next one."""
-        headed = rows[: np.searchsorted(rows, self.headed)]
-        todo = headed[self.stage[headed] == stage]
-        self.stage[todo] = stage + 1
-        return todo
+    def _sift(self, begin: int, end: int, strip: Floats) -> _Rows:
+        """Those of rows begin to end, all headed, that may yet reach the floor, closely."""
+        kept = [_Rows(np.empty(0, np.int64), *np.empty((2, 0), np.float32))]
+        for rows in _strips(begin, end):
+            left = np.flatnonzero(self.score[rows] + self.above[rows] >= self.floor)
+            for codes, query, beyond in (
+                (self.shelf.headed.middle, self.asked.middle, self.asked.norms[2]),
+                (self.shelf.headed.far, self.asked.far, np.float32(0)),
+            ):
+                if len(left):
+                    left = self._narrowed(rows, left, codes, query, beyond, strip)
+            if len(left):
+                kept.append(
+                    _Rows(left + rows.start, self.score[rows][left], self.above[rows][left])
+                )
+        return _joined(kept)
 
-    def _add(self, rows: Ints, codes: NDArray[np.int8], query: Floats) -> None:
-        """Add to the estimates of `rows` what these coordinates bring."""
-        scale = self.shelf.headed.facts[SCALE]
-        if len(rows) < DENSE_SHARE * self.headed:
-            found = np.take(codes, rows, axis=0).astype(np.float32) @ query
-            self.score[rows] += found * scale[rows]
-            return
-        found = np.empty(self.headed, np.float32)
-        width = codes.shape[1]
+    def _narrowed(
+        self,
+        rows: slice,
+        left: Ints,
+        codes: NDArray[np.int8],
+        query: Floats,
+        beyond: np.float32,
+        strip: Floats,
+    ) -> Ints:
+        """Take coordinates into the estimates of a strip's rows `left`; those still in doubt."""
+        facts, score, above = self.shelf.headed.facts, self.score[rows], self.above[rows]
+        if len(left) > DENSE_SHARE * len(score):
+            more = np.empty(len(score), np.float32)
+            _product(codes[rows], query, strip, more)
+            more *= facts[SCALE, rows]
+            score += more
+            np.multiply(facts[ERROR, rows], self.asked.norms[0], out=above)
+            above += facts[FAR, rows] * beyond
+            above += self.slack
+        else:
+            picked = left + rows.start
+            score[left] += self._further(picked, codes, query)
+            doubt = facts[ERROR, picked] * self.asked.norms[0] + facts[FAR, picked] * beyond
+            above[left] = doubt + self.slack
+        return np.asarray(left[score[left] + above[left] >= self.floor])
 
-        def product(begin: int, end: int, strip: Floats) -> None:
-            buffer = strip.reshape(STRIP_ROWS, width)
-            for start in range(begin, end, STRIP_ROWS):
-                part = slice(start, min(start + STRIP_ROWS, end))
-                wide = buffer[: part.stop - start]
-                wide[...] = codes[part]
-                np.dot(wide, query, out=found[part])
-
-        _in_threads(product, self.headed, STRIP_ROWS * width)
-        self.score[rows] += found[rows] * scale[rows]
-
-    def _floor(self, rows: Ints) -> float:
-        """What the k-th best chunk reaches at least, going by `rows`, whose doubt is two-sided."""
-        low = self.score[rows] - self.above[rows]
-        for most in (FIRST_LOOK * self.k, len(rows)):
-            best = np.arange(len(rows))
-            if most < len(rows):
-                best = np.argpartition(low, len(rows) - most)[-most:]
+    def _reached(self, rows: _Rows) -> np.float32:
+        """What the k-th best chunk reaches at least, going by `rows` alone."""
+        low = rows.score - rows.above
+        for most in (FIRST_LOOK * self.k, len(low)):
+            best = np.arange(len(low))
+            if most < len(low):
+                best = np.argpartition(low, len(low) - most)[-most:]
             order = best[np.argsort(-low[best])]
-            _, firsts = np.unique(self.chunks[rows[order]], return_index=True)
+            _, firsts = np.unique(self.chunks[rows.rows[order]], return_index=True)
             if len(firsts) >= self.k:
-                return max(LOWEST, float(low[order[np.sort(firsts)[self.k - 1]]]))
-        return LOWEST
+                kth = low[order[np.sort(firsts)[self.k - 1]]]
+                return np.float32(max(LOWEST, self.floor, kth))
+        return self.floor
 
     def _ranked(self, rows: Ints) -> list[tuple[int, float]]:
         """The k best chunks among sorted `rows`, from the stored vectors themselves."""
@@ -489,16 +508,36 @@ def _halves(data: bytes, dimension: int) -> NDArray[np.float16]:
     return np.frombuffer(data, np.float16).reshape(-1, dimension)
 
 
+def _strips(begin: int, end: int) -> Iterator[slice]:
+    for start in range(begin, end, STRIP_ROWS):
+        yield slice(start, min(start + STRIP_ROWS, end))
+
+
+def _product(codes: NDArray[np.int8], query: Floats, strip: Floats, out: Floats) -> None:
+    """codes @ query, a few rows at a time: what was widened is still in the cache."""
+    width = codes.shape[1]
+    buffer = strip[: CACHED_ROWS * width].reshape(CACHED_ROWS, width)
+    for start in range(0, len(codes), CACHED_ROWS):
+        part = codes[start : start + CACHED_ROWS]
+        wide = buffer[: len(part)]
+        wide[...] = part
+        np.dot(wide, query, out=out[start : start + len(part)])
+
+
 def _widened(rows: NDArray[np.int16], strip: Floats) -> Iterator[tuple[int, Floats]]:
     """Strips of float16 bits as float32, 2**112 too small: five times quicker than a cast."""
-    buffer = strip.view(np.int32).reshape(STRIP_ROWS, -1)
-    for begin in range(0, len(rows), STRIP_ROWS):
-        part = rows[begin : begin + STRIP_ROWS]
+    buffer = strip.view(np.int32).reshape(-1, rows.shape[1])
+    for begin in range(0, len(rows), CACHED_ROWS):
+        part = rows[begin : begin + CACHED_ROWS]
         wide = buffer[: len(part)]
         wide[...] = part
         wide <<= HALF_BITS
         wide &= HALF_MASK
         yield begin, wide.view(np.float32)
+
+
+def _joined(parts: list[_Rows]) -> _Rows:
+    return _Rows(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
 
 def _exact(rows: NDArray[np.int16], query: Floats) -> NDArray[np.float64]:
@@ -507,18 +546,18 @@ def _exact(rows: NDArray[np.int16], query: Floats) -> NDArray[np.float64]:
     return np.asarray((wide * query.astype(np.float64)).sum(axis=1))
 
 
-def _in_threads(work: Callable[[int, int, Floats], None], rows: int, buffer: int) -> None:
-    """Call `work` with shares of `rows` and a buffer, in two threads where that pays."""
+def _in_threads(work: Callable[[int, int, Floats], Any], rows: int, buffer: int) -> list[Any]:
+    """What `work` gives for shares of `rows`, in order, in two threads where that pays."""
     threads = min(THREADS_MAX, os.cpu_count() or 1) if rows >= THREADED_ROWS else 1
     share = -(-rows // threads)
-    if not rows:
-        return
+    results: list[Any] = [None] * threads
     failures: list[BaseException] = []
 
     def run(number: int) -> None:
         try:
             begin = number * share
-            work(begin, min(rows, begin + share), np.empty(buffer, np.float32))
+            end = min(rows, begin + share)
+            results[number] = work(begin, end, np.empty(buffer, np.float32))
         except BaseException as failure:
             failures.append(failure)
 
@@ -530,3 +569,4 @@ def _in_threads(work: Callable[[int, int, Floats], None], rows: int, buffer: int
         thread.join()
     if failures:
         raise failures[0]
+    return results
