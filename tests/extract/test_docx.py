@@ -235,6 +235,8 @@ def test_an_imported_html_part_stands_in_its_place() -> None:
         paragraph("before")
         + '<w:altChunk r:id="rId9"/>'
         + '<w:altChunk r:id="rId8"/>'
+        + '<w:altChunk r:id="rId7"/>'
+        + '<w:altChunk r:id="nowhere"/>'
         + paragraph("after"),
         {
             "word/a.html": "<title>Import</title><p>between</p>",
@@ -242,6 +244,7 @@ def test_an_imported_html_part_stands_in_its_place() -> None:
         },
         aFChunk__rId9="a.html",
         aFChunk__rId8="b.rtf",
+        aFChunk__rId7="missing.html",
     )
     assert texts(read, data) == ["before", "Import", "between", "after"]
     assert len(notices(read, data)) == 1

@@ -77,6 +77,22 @@ def test_folders_whose_own_names_are_no_utf_8_work(tmp_path: Path) -> None:
     assert stage.sync()["unchanged"] == 1
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="limits are set by setrlimit")
+def test_every_file_is_closed_whether_it_was_read_or_only_touched(stage: Stage) -> None:
+    import resource
+
+    few = 64  # descriptors: more than a sync needs, fewer than there are files
+    hold = {"preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (few, few))}
+    for number in range(2 * few):
+        stage.write(f"{number}.txt", f"file {number}")
+    read = stage.sync(**hold)
+    assert (read["added"], read["failures"]) == (2 * few, [])
+    for number in range(2 * few):
+        os.utime(stage.docs / f"{number}.txt", (1, 1))
+    touched = stage.sync(**hold)
+    assert (touched["unchanged"], touched["failures"]) == (2 * few, [])
+
+
 def test_file_that_gets_content_later_is_indexed(stage: Stage) -> None:
     stage.write("later.txt", "")
     assert stage.sync()["failed"] == 1
