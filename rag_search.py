@@ -17,18 +17,19 @@ import json
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from typing import Any
 
 from helpers import config, limits, log
 from helpers.config import Settings
-from helpers.errors import RagDocError, UsageError, shown
+from helpers.errors import RagDocError, SemanticError, UsageError, shown
 from helpers.language.terms import Query, query_terms
-from helpers.retrieve import aliases, answer, filename, fuse, fuzzy, keyword
+from helpers.retrieve import aliases, answer, filename, fuse, fuzzy, keyword, meaning
 from helpers.retrieve import passages as rows
 from helpers.retrieve.fuse import Fused
 from helpers.retrieve.hit import Filters, Leg
 from helpers.retrieve.locate import located
+from helpers.retrieve.meaning import Meaning
 from helpers.retrieve.passages import Passage, Passages
 from helpers.retrieve.request import (
     MODES,
@@ -37,20 +38,20 @@ from helpers.retrieve.request import (
     check_range,
     checked_filters,
 )
-from helpers.semantic import model
 from helpers.source import names
 from helpers.source.root import Root
 from helpers.store import database, generations
 
-__all__ = ("MODES", "SearchRequest", "Searcher", "chunk", "main", "search")
+__all__ = ("MODES", "Meaning", "SearchRequest", "Searcher", "chunk", "main", "search")
 
 EXAMPLES = """examples:
   rag_search.py "outdoor payphone" --knowledge-dir DIR --data-dir STATE
   rag_search.py 예산 --type xlsx --limit 20
   rag_search.py "น้ำท่วม" --path "2024/*.pdf" --json
-  rag_search.py --eval golden.json --details --json
+  rag_search.py --eval golden.json --mode lexical --json
   rag_search.py --export --path "reports/" > chunks.jsonl"""
-NO_MODEL = "no semantic model is installed"
+WORDS = ("filename", "keyword", "fuzzy")  # legs that find by words
+EVAL_LINGER_S = 60.0  # seconds the embedding process waits for the next question of --eval
 EVAL_LIMIT = 8  # results per question of --eval
 CLI_TEXT_CHARS = 600  # code points of a result's text on a terminal
 
@@ -58,9 +59,14 @@ CLI_TEXT_CHARS = 600  # code points of a result's text on a terminal
 # --- the story -----------------------------------------------------------------------------
 
 
-def search(request: SearchRequest, settings: Settings) -> dict[str, Any]:
-    """The Answer to `request`. Raises UsageError, NoIndex or another StoreError, RootGone."""
-    with Searcher(settings) as searcher:
+def search(
+    request: SearchRequest, settings: Settings, mind: Meaning | None = None
+) -> dict[str, Any]:
+    """The Answer to `request`. Raises UsageError, NoIndex or another StoreError, RootGone.
+
+    `mind` is whose embedding process answers; without one, one that ends with this search.
+    """
+    with Searcher(settings, mind) as searcher:
         return searcher.search(request)
 
 
@@ -78,8 +84,10 @@ def chunk(
 class Searcher:
     """An index and a folder held open for one search or many."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, mind: Meaning | None = None) -> None:
         self.settings = settings
+        self._own = Meaning() if mind is None else None
+        self.mind = mind or self._own or Meaning()
         self.root = Root(settings.knowledge_dir)
         try:
             self.db = database.open_read(settings.db)
@@ -91,24 +99,27 @@ class Searcher:
         return self
 
     def __exit__(self, *_: object) -> None:
+        if self._own is not None:
+            self._own.close()
         self.db.close()
         self.root.close()
 
     def search(self, request: SearchRequest) -> dict[str, Any]:
         """The Answer to one request, all of it from one state of the index."""
         self._check_base(request.kb_id)
-        mode = _effective_mode(request.mode)
         query = query_terms(request.query)
         further = aliases.expansions(query, self.settings.data_dir)
         with self._one_state():
+            source = meaning.source(self.settings, self.db)
             passages = Passages(self.db)
-            legs = self._legs(query, further, passages, request)
+            legs = self._legs(query, further, passages, request, source)
             known = passages.load(hit.chunk for leg in legs for hit in leg.hits)
-            found = [item for item in fuse.fuse(legs, known) if self._is_there(item.passage)]
-            index = self._index_facts()
+            ordered = fuse.fuse(legs, known, self.settings.fusion)
+            found = [item for item in ordered if self._is_there(item.passage)]
+            index = self._index_facts(source)
         if len(query.text) <= keyword.SHORT_CHARS and not further:
             found = [item for item in found if query.text in passages.folded(item.passage)]
-        return self._answer(request, query, mode, legs, found, index)
+        return self._answer(request, query, legs, found, index)
 
     def chunk(self, chunk_id: str, before: int, after: int) -> dict[str, Any]:
         """See the function `chunk`."""
@@ -160,13 +171,45 @@ class Searcher:
         further: list[list[str]],
         passages: Passages,
         request: SearchRequest,
+        source: meaning.Source,
     ) -> list[Leg]:
-        filters = request.filters
-        deep = request.offset + request.limit >= keyword.POOL
+        """The legs that the mode asks for; meaning is at work while words are looked up."""
+
+        def by_words() -> list[Leg]:
+            return self._by_words(query, further, passages, request)
+
+        if request.mode == "lexical":
+            return [*by_words(), meaning.absent("mode is lexical")]
+        if request.mode == "semantic":
+            meaning.required(source)
+        elif source.reason:
+            return [*by_words(), meaning.absent(source.reason)]
+        legs: list[Leg] = []
+        text, filters, deep = request.query, request.filters, _is_deep(request)
+        try:
+            with self.mind.asked(text, source, self.settings, filters, deep) as question:
+                if request.mode == "semantic":
+                    skipped = [Leg(name, ran=False, reason="mode is semantic") for name in WORDS]
+                    return [*skipped, question.leg()]
+                legs = by_words()
+                return [*legs, question.leg([hit.chunk for leg in legs for hit in leg.near])]
+        except SemanticError as error:
+            if request.mode == "semantic":
+                raise
+            return [*(legs or by_words()), meaning.absent(error.what)]
+
+    def _by_words(
+        self,
+        query: Query,
+        further: list[list[str]],
+        passages: Passages,
+        request: SearchRequest,
+    ) -> list[Leg]:
+        filters, deep = request.filters, _is_deep(request)
         words = _leg(
             "keyword", lambda: keyword.search(query, passages, filters, further, deep=deep)
         )
-        known = passages.load(hit.chunk for hit in words.hits if not hit.later)
+        known = passages.load(hit.chunk for hit in words.near)
         documents = [(passage.document, passage.id) for passage in known.values()]
         named = _leg("filename", lambda: filename.search(query, self.db, filters, documents))
         if fuzzy.available(passages):
@@ -178,17 +221,16 @@ class Searcher:
     def _is_there(self, passage: Passage) -> bool:
         return self.root.check(passage.raw) is not None
 
-    def _index_facts(self) -> dict[str, Any]:
+    def _index_facts(self, source: meaning.Source) -> dict[str, Any]:
         def count(query: str) -> int:
             return int(self.db.execute(query).fetchone()[0])
 
         chunks = count("SELECT count(*) FROM posting_docsize")
-        serving = generations.serving(self.db, model.status(self.settings).fingerprint)
         return {
             "synced_at": database.get_meta(self.db, "synced_at"),
             "documents": count("SELECT count(*) FROM file_name_docsize"),
             "chunks": chunks,
-            "embedded_fraction": round(generations.fraction(serving, chunks), 4),
+            "embedded_fraction": round(generations.fraction(source.generation, chunks), 4),
             "unread_files": count(
                 "SELECT count(*) FROM document WHERE state <> 'ready'"
                 " AND state IN ('failed', 'needs_action')"
@@ -199,7 +241,6 @@ class Searcher:
         self,
         request: SearchRequest,
         query: Query,
-        mode: str,
         legs: list[Leg],
         found: list[Fused],
         index: dict[str, Any],
@@ -220,14 +261,12 @@ class Searcher:
         ]
         reached = request.offset + len(results)
         more = max(0, len(found) - reached)
-        reports = {leg.name: leg.report() for leg in legs}
-        reports["semantic"] = {"ran": False, "hits": 0, "ms": 0.0, "reason": NO_MODEL}
         said: dict[str, Any] = {
             "query": request.query,
             "kb_ids": [self.settings.kb_id],
-            "mode": mode,
+            "mode": _mode_of(legs),
             "results": results,
-            "legs": reports,
+            "legs": {leg.name: leg.report() for leg in legs},
             "index": index,
             "truncated": shortened or len(texts) < len(page),
             "more": more,
@@ -243,14 +282,17 @@ def _leg(name: str, run: Callable[[], list[Any]]) -> Leg:
     return Leg(name, hits, (time.perf_counter() - started) * 1000)
 
 
-def _effective_mode(asked: str) -> str:
-    """The mode that runs; without a model, meaning cannot."""
-    if asked == "semantic":
-        raise UsageError(
-            f"mode is semantic, and {NO_MODEL}",
-            "Use mode auto or lexical: this version searches by words.",
-        )
-    return "lexical"
+def _is_deep(request: SearchRequest) -> bool:
+    """Whether a page is asked for that lies beyond a leg's first candidates."""
+    return request.offset + request.limit >= keyword.POOL
+
+
+def _mode_of(legs: Sequence[Leg]) -> str:
+    """What ran, in one word."""
+    ran = {leg.name for leg in legs if leg.ran}
+    if meaning.NAME not in ran:
+        return "lexical"
+    return "hybrid" if len(ran) > 1 else "semantic"
 
 
 def _chunk_facts(passage: Passage) -> dict[str, Any]:
@@ -302,7 +344,8 @@ def _evaluate(settings: Settings, arguments: argparse.Namespace) -> None:
     from helpers import evaluate
 
     questions = evaluate.read_golden(arguments.eval)
-    with Searcher(settings) as searcher:
+    mind = Meaning(EVAL_LINGER_S)
+    with closing(mind), Searcher(settings, mind) as searcher:
 
         def ask(question: str) -> list[dict[str, Any]]:
             request = SearchRequest(

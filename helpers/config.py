@@ -25,6 +25,7 @@ DEFAULT_KB = "default"
 PREFIX = "RAGDOC_"
 MODELS_DIR = "~/.mcp-ragdoc/models"  # shared by all data directories; RAGDOC_MODELS_DIR
 SEMANTIC_CHOICES = ("auto", "on", "off")
+FUSION_CHOICES = ("score", "rrf")
 THAI_CHOICES = ("bundled", "pythainlp")
 
 
@@ -39,6 +40,7 @@ class Settings:
     semantic: str = "auto"
     semantic_model_dir: Path | None = None
     semantic_linger: float | None = None
+    fusion: str = FUSION_CHOICES[0]
     models_dir: Path = field(default_factory=lambda: _path(MODELS_DIR))
     huggingface_cache: Path = field(default_factory=lambda: _huggingface_cache({}))
     quiet: bool = False
@@ -75,6 +77,8 @@ class Settings:
             words += ["--semantic-model-dir", str(self.semantic_model_dir)]
         if self.semantic_linger is not None:
             words += ["--semantic-linger", str(self.semantic_linger)]
+        if self.fusion != FUSION_CHOICES[0]:
+            words += ["--fusion", self.fusion]
         for name in ("exclude", "exclude_dirs", "exclude_files"):
             for value in getattr(self, name):
                 words.append(f"--{name.replace('_', '-')}={value}")
@@ -96,6 +100,11 @@ def add_shared_flags(parser: argparse.ArgumentParser) -> None:
         "--semantic-linger",
         metavar="SECONDS",
         help="how long an idle embedding process stays (default: 30 under a server, else 0)",
+    )
+    group.add_argument(
+        "--fusion",
+        choices=FUSION_CHOICES,
+        help="how meaning and words are put in one order (default: score)",
     )
     group.add_argument(
         "--exclude", metavar="GLOB", action="append", help="leave out matching paths; repeatable"
@@ -140,6 +149,7 @@ def resolve(
         semantic=_choice("semantic", find("semantic") or "auto", SEMANTIC_CHOICES),
         semantic_model_dir=_optional_path(find("semantic_model_dir")),
         semantic_linger=_seconds("semantic_linger", find("semantic_linger")),
+        fusion=_choice("fusion", find("fusion") or FUSION_CHOICES[0], FUSION_CHOICES),
         models_dir=_path(find("models_dir") or MODELS_DIR),
         huggingface_cache=_huggingface_cache(environ),
         quiet=_truth("quiet", find("quiet")),

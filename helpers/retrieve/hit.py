@@ -6,6 +6,7 @@ Does not: find, rank or read anything.
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 GLOB_SIGNS = "*?["
@@ -15,6 +16,8 @@ GLOB_SIGNS = "*?["
 class Hit:
     """A chunk (by row id) that a leg proposes; `score` is 0 to 1, higher is better.
 
+    `proof` is what the score is worth beside other legs': a hit that is the best one with one
+    word of ten has proven little.
     `rest` marks a hit beyond those the leg looked at closely: it stays behind all others.
     `later` marks one that only a later page asks for: it moves nothing that a page before showed.
     """
@@ -23,6 +26,7 @@ class Hit:
     score: float
     rest: bool = False
     later: bool = False
+    proof: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +38,13 @@ class Leg:
     ms: float = 0.0
     ran: bool = True
     reason: str | None = None
+    also: Mapping[int, float] = field(default_factory=dict)  # its scores of other legs' hits
+    weight: float | None = None  # of its scores, where that is not the same for every search
+
+    @property
+    def near(self) -> tuple[Hit, ...]:
+        """The hits of a first look."""
+        return tuple(hit for hit in self.hits if not hit.later)
 
     def report(self) -> dict[str, object]:
         """The leg's entry in Answer.legs."""

@@ -11,6 +11,7 @@ Does not: know aliases' file, file names, or meaning.
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -81,14 +82,15 @@ def search(
 ) -> list[Hit]:
     """Hits for `query`, best first; `aliases` are further wordings of parts of it."""
     db = passages.db
-    plan = _plan(query, _Counts(db, query.terms), aliases)
+    counts = _Counts(db, query.terms)
+    plan = _plan(query, counts, aliases)
     deep = deep or len(query.text) <= SHORT_CHARS
     found, full, near = _candidates(db, plan, filters, DEEP_POOL if deep else POOL)
     if not found:
         few = len(query.words) <= FEW_WORDS or query.phrases
         return [Hit(i, 1.0) for i in _scan(query, passages, filters)] if few else []
     head, rest = dict(list(found.items())[:LOOK]), list(found)[LOOK:]
-    hits = _ranked(query, passages, head, full)
+    hits = _ranked(query, passages, head, full, _rarity(query, counts))
     if query.phrases and not any(_holds(passages, hit.chunk, query.phrases) for hit in hits):
         known = {hit.chunk for hit in hits}
         hits = [*(Hit(i, 1.0) for i in _scan(query, passages, filters) if i not in known), *hits]
@@ -188,7 +190,13 @@ def _match(
     ).fetchall()
 
 
-def _ranked(query: Query, passages: Passages, found: dict[int, float], full: set[int]) -> list[Hit]:
+def _ranked(
+    query: Query,
+    passages: Passages,
+    found: dict[int, float],
+    full: set[int],
+    rarity: Sequence[float],
+) -> list[Hit]:
     rows = passages.load(found)
     texts = {i: passages.folded(row) for i, row in rows.items()}
     closer = rerank.scores(query, rows, texts, found)
@@ -202,8 +210,25 @@ def _ranked(query: Query, passages: Passages, found: dict[int, float], full: set
             steps += _is_headed(query, rows[i], text) or 0.5 * (query.text in text)
         steps += 2 * sum(part in text for part in exact)
         most = (len(query.strong) + 1 if few else 0) + 2 * len(exact)
-        hits.append(Hit(i, (steps + closer[i]) / (most + 1)))
+        proof = _held(query, rarity, text, rows[i].context.lower())
+        if (few and i in full) or any(part in text for part in exact):
+            proof *= most + 1  # what was looked up is there: no likeness outweighs that
+        hits.append(Hit(i, (steps + closer[i]) / (most + 1), proof=proof))
     return sorted(hits, key=lambda hit: (-hit.score, rows[hit.chunk].path, rows[hit.chunk].ordinal))
+
+
+def _rarity(query: Query, counts: _Counts) -> list[float]:
+    """What each word of the query weighs; one that no chunk holds weighs most."""
+    return [math.log1p(counts.total / (1 + counts[word.term])) for word in query.strong]
+
+
+def _held(query: Query, rarity: Sequence[float], text: str, context: str) -> float:
+    """The share of the query that a chunk holds, rare words counting more."""
+    held = 0.0
+    for word, weight in zip(query.strong, rarity, strict=True):
+        if any(form in text or form in context for form in (word.surface, word.term)):
+            held += weight
+    return held / (sum(rarity) or 1.0)
 
 
 def _words_in(query: Query, text: str) -> int:
