@@ -135,6 +135,14 @@ def test_a_killed_worker_reads_interrupted_and_the_lock_is_free(settings: Settin
     assert stored(settings, job_id).status == "interrupted"
 
 
+def test_a_job_that_ended_meanwhile_is_not_called_interrupted(settings: Settings) -> None:
+    started = state.started(state.new_job("default", state.Request()))
+    settings.jobs_dir.mkdir(parents=True)
+    state.save(settings.jobs_dir, state.finished(started, state.DONE))
+    queue._persist_interrupted(settings, state.finished(started, state.INTERRUPTED))
+    assert stored(settings, started.job_id).status == "done"
+
+
 def test_a_worker_that_never_starts_does_not_stay_queued(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -121,6 +121,17 @@ def test_writes_are_throttled_but_phases_and_the_end_are_not(
     assert [job.phase for job in writes.states[-2:]] == ["cleanup", "done"]
 
 
+def test_embedded_chunks_are_told_while_they_grow(
+    handle: JobHandle, clock: Clock, writes: Writes
+) -> None:
+    handle.phase("semantic")
+    for done in (1, 2, 3):
+        clock.now += 60
+        handle.semantic(done, 4)
+    assert [job.semantic_done for job in writes.states[-3:]] == [1, 2, 3]
+    assert [job.progress_percent for job in writes.states[-3:]] == [92, 95, 97]
+
+
 def test_a_slow_disk_is_written_to_less_often(tmp_path: Path, clock: Clock) -> None:
     written = []
 
