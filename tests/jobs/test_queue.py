@@ -135,6 +135,14 @@ def test_a_killed_worker_reads_interrupted_and_the_lock_is_free(settings: Settin
     assert stored(settings, job_id).status == "interrupted"
 
 
+@pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="asks /proc for the dead")
+def test_an_ended_worker_leaves_no_zombie_in_the_server(settings: Settings) -> None:
+    job_id = Start(settings).job_id
+    pid = worker_pid(settings, job_id)
+    assert ended(settings, job_id).status == "done"
+    eventually(lambda: not os.path.exists(f"/proc/{pid}"))
+
+
 def test_a_job_that_ended_meanwhile_is_not_called_interrupted(settings: Settings) -> None:
     started = state.started(state.new_job("default", state.Request()))
     settings.jobs_dir.mkdir(parents=True)
