@@ -14,7 +14,7 @@ from typing import Any
 from helpers.language.normalize import fold
 from helpers.retrieve.hit import Filters
 from helpers.store.database import Connection
-from helpers.store.documents import key_of, public_id
+from helpers.store.keys import key_of, public_id
 
 BATCH = 500  # ids per query
 

@@ -13,8 +13,6 @@ arrive has one of its own.
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import itertools
 import json
 import sqlite3
@@ -26,13 +24,13 @@ from typing import Any, NamedTuple, Protocol
 from helpers.errors import NEEDS_ACTION_CODES, CorruptIndex, Unread
 from helpers.store import postings, vectors
 from helpers.store.database import REBUILD, roll_back
+from helpers.store.keys import chunk_key
 from helpers.store.postings import Analyser, ChunkTerms
 
 BATCH = 256  # chunks per executemany
 RETRIED_CODES = ("unreadable", "changed_while_reading")  # tried again by every sync
 COMMIT_S = 1.0  # seconds between commits of small documents
 COMMIT_CHUNKS = 4_000  # chunks between commits of small documents
-KEY_BYTES = 10  # bytes of a chunk key: 2**40 chunks before a collision is likely
 INTEGER_MASK = 2**63 - 1  # SQLite's integers are signed; inodes are not
 
 
@@ -282,7 +280,7 @@ class Writer:
         The same wording twice in one document: the later one's key takes its ordinal in.
         `+document_id` keeps SQLite from walking all of the document's chunks for each one.
         """
-        key = chunk_key(self._salt, path, chunk)
+        key = self._key(path, chunk)
         row = self._db.execute(
             "SELECT id, ordinal FROM chunk WHERE key = ? AND +document_id = ?", (key, document_id)
         ).fetchone()
@@ -290,12 +288,15 @@ class Writer:
             return key, None
         if key not in taken and row[1] < 0:
             return key, row[0]
-        key = chunk_key(self._salt, f"{path}\0{ordinal}", chunk)
+        key = self._key(f"{path}\0{ordinal}", chunk)
         row = self._db.execute(
             "SELECT id FROM chunk WHERE key = ? AND +document_id = ? AND ordinal < 0",
             (key, document_id),
         ).fetchone()
         return key, row[0] if row else None
+
+    def _key(self, path: str, chunk: ChunkLike) -> bytes:
+        return chunk_key(self._salt, path, chunk.context, chunk.ocr, chunk.text)
 
     def _next_chunk_id(self) -> int:
         row = self._db.execute("SELECT seq FROM sqlite_sequence WHERE name='chunk'").fetchone()
@@ -320,27 +321,6 @@ class Writer:
         ).fetchone()
         if row:
             postings.drop_name(self._db, document_id, row[0], self._analyser)
-
-
-def chunk_key(salt: bytes, path: str, chunk: ChunkLike) -> bytes:
-    """KEY_BYTES that name this wording in this document of this knowledge base."""
-    digest = hashlib.blake2b(salt, digest_size=KEY_BYTES)
-    digest.update(f"\0{path}\0{chunk.context}\0{int(chunk.ocr)}\0{chunk.text}".encode())
-    return digest.digest()
-
-
-def public_id(key: bytes) -> str:
-    """The chunk_id that answers carry: 16 letters and digits."""
-    return base64.b32encode(key).decode().lower()
-
-
-def key_of(chunk_id: str) -> bytes | None:
-    """The key behind a chunk_id; None when it has not the form of one."""
-    try:
-        key = base64.b32decode(chunk_id.upper())
-    except ValueError:
-        return None
-    return key if len(key) == KEY_BYTES else None
 
 
 def folder_rows(db: sqlite3.Connection, folder: bytes) -> dict[bytes, Known]:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from helpers.errors import Unread
-from helpers.store import database, documents, postings, verify
+from helpers.store import database, documents, keys, postings, verify
 from helpers.store.documents import Writer
 from tests.store.fakes import FakeChunk, Words, described, named
 
@@ -136,10 +136,10 @@ def test_small_documents_share_a_transaction_until_it_is_due(
 
 def test_chunk_id_goes_there_and_back_and_junk_is_no_id() -> None:
     key = bytes(range(10))
-    assert documents.key_of(documents.public_id(key)) == key
-    assert len(documents.public_id(key)) == 16
+    assert keys.key_of(keys.public_id(key)) == key
+    assert len(keys.public_id(key)) == 16
     for junk in ("", "x", "a" * 15, "a" * 17, "!" * 16, "기린"):
-        assert documents.key_of(junk) is None
+        assert keys.key_of(junk) is None
 
 
 @pytest.mark.parametrize(
