@@ -94,6 +94,7 @@ def reembedding(tmp_path_factory: pytest.TempPathFactory) -> Reembedding:
     return Reembedding(tmp_path_factory.mktemp("reembedding"))
 
 
+@pytest.mark.timeout(7_200)  # seconds for every point; a sample takes ten
 def test_a_kill_at_any_point_of_the_embedding_publishes_nothing_half_and_repeats_nothing(
     reembedding: Reembedding, points: Points, record_property: Record
 ) -> None:
@@ -105,6 +106,7 @@ def test_a_kill_at_any_point_of_the_embedding_publishes_nothing_half_and_repeats
     record_property("points", f"{len(chosen)} of {reembedding.points}")
 
 
+@pytest.mark.timeout(1_200)
 def test_17_cancel_at_every_checkpoint_of_the_embedding(
     tmp_path: Path, points: Points, record_property: Record, monkeypatch: pytest.MonkeyPatch
 ) -> None:
