@@ -393,11 +393,10 @@ def _readable(found: dict[str, Any]) -> str:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = config.Parser(
         prog="rag_search.py",
-        usage="rag_search.py QUERY [options]\n\n" + EXAMPLES,
         description="Find passages in the indexed documents.",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        examples=EXAMPLES,
     )
     parser.add_argument("query", metavar="QUERY", nargs="*", help="words, a name, or a question")
     what = parser.add_mutually_exclusive_group()

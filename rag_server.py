@@ -44,7 +44,6 @@ examples:
   python3 rag_server.py --knowledge-dir ~/Documents          serve a folder over stdio
   python3 rag_server.py --print-config claude-desktop --knowledge-dir ~/Documents
   python3 rag_server.py --http --port 8770                   serve on http://127.0.0.1:8770/mcp
-
 """
 HTTP_PORT = 8770
 URI_CHARS = 500  # characters of an unknown resource's address that an error repeats
@@ -69,10 +68,10 @@ def main(argv: list[str] | None = None, tools: Mapping[str, Tool] | None = None)
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = _Parser(
+    parser = config.Parser(
         prog="rag_server.py",
         description="Serve a folder of documents to MCP clients (stdio by default).",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        examples=EXAMPLES,
     )
     parser.add_argument(
         "--http", action="store_true", help="serve Streamable HTTP on loopback instead of stdio"
@@ -98,11 +97,6 @@ def _parser() -> argparse.ArgumentParser:
     )
     config.add_shared_flags(parser)
     return parser
-
-
-class _Parser(argparse.ArgumentParser):
-    def format_help(self) -> str:
-        return EXAMPLES + super().format_help()
 
 
 def _run(

@@ -364,11 +364,10 @@ def _show(
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = config.Parser(
         prog="rag_sync.py",
-        usage="rag_sync.py [options]\n\n" + EXAMPLES,
         description="Bring the index up to the knowledge folder as it is now.",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        examples=EXAMPLES,
     )
     what = parser.add_mutually_exclusive_group()
     what.add_argument(

@@ -13,7 +13,7 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from helpers import limits, log
 from helpers.errors import ConfigError, StoreError, UsageError, shown
@@ -83,6 +83,25 @@ class Settings:
             for value in getattr(self, name):
                 words.append(f"--{name.replace('_', '-')}={value}")
         return words + (["--quiet"] if self.quiet else [])
+
+
+class Parser(argparse.ArgumentParser):
+    """A door's command line: its help begins with examples, an error says where to find them."""
+
+    def __init__(self, prog: str, description: str, examples: str) -> None:
+        self.examples = examples.strip()
+        super().__init__(
+            prog=prog,
+            description=description,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+            allow_abbrev=False,  # a flag to come must not change what a script means
+        )
+
+    def format_help(self) -> str:
+        return f"{self.examples}\n\n{super().format_help()}"
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"{self.prog}: {message}. Run {self.prog} --help for what fits.\n")
 
 
 def add_shared_flags(parser: argparse.ArgumentParser) -> None:

@@ -77,6 +77,22 @@ def test_every_flag_is_documented(door: str) -> None:
     assert missing == []
 
 
+@pytest.mark.parametrize("door", DOORS)
+def test_help_begins_with_examples_and_a_mistake_costs_one_line(
+    door: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    main = importlib.import_module(door).main
+    for words, status in ((["--help"], 0), (["--bogus"], 2), (["--know", "x"], 2)):
+        with pytest.raises(SystemExit) as ended:
+            main(words)
+        assert ended.value.code == status
+        said = capsys.readouterr()
+        if status:
+            assert said.err.count("\n") == 1 and words[0] in said.err and "--help" in said.err
+        else:
+            assert said.out.startswith("examples:\n") and f"usage: {door}.py" in said.out
+
+
 def test_every_variable_is_documented() -> None:
     assert sorted(name for name in variables() if f"`{name}`" not in EVERYTHING) == []
 
