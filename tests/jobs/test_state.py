@@ -121,6 +121,34 @@ def test_writes_are_throttled_but_phases_and_the_end_are_not(
     assert [job.phase for job in writes.states[-2:]] == ["cleanup", "done"]
 
 
+@pytest.mark.parametrize(
+    ("phase", "files", "embedded", "percent"),
+    [
+        ("prepare", (0, 0), (0, 0), 0),
+        ("files", (0, 4), (0, 0), 0),
+        ("files", (1, 4), (0, 0), 22),
+        ("files", (4, 4), (0, 0), 90),
+        ("cleanup", (0, 0), (0, 0), 90),
+        ("semantic", (4, 4), (0, 0), 90),
+        ("semantic", (4, 4), (1, 2), 95),
+        ("semantic", (4, 4), (2, 2), 99),
+    ],
+)
+def test_percent_is_what_the_counts_prove(
+    phase: str, files: tuple[int, int], embedded: tuple[int, int], percent: int
+) -> None:
+    job = replace(
+        state.started(state.new_job("default", Request())),
+        phase=phase,
+        completed_files=files[0],
+        total_files=files[1],
+        semantic_done=embedded[0],
+        semantic_total=embedded[1],
+    )
+    assert state.with_percent(job).progress_percent == percent
+    assert state.with_percent(replace(job, progress_percent=97)).progress_percent >= 97
+
+
 def test_embedded_chunks_are_told_while_they_grow(
     handle: JobHandle, clock: Clock, writes: Writes
 ) -> None:
