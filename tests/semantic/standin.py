@@ -32,14 +32,14 @@ AHEAD = 2  # requests under way
 CHILD_CHARS = 400  # code points per vector
 
 
-def vectors_of(text: str, fingerprint: str) -> bytes:
+def vectors_of(text: str, fingerprint: str, dimension: int = DIMENSION) -> bytes:
     """Float16 vectors of length about 1, the same for the same text and model."""
     drawn = random.Random(f"{fingerprint} {text}")
     found = b""
     for _ in range(1 + len(text) // CHILD_CHARS):
-        row = [drawn.gauss(0, 1) for _ in range(DIMENSION)]
+        row = [drawn.gauss(0, 1) for _ in range(dimension)]
         length = sum(x * x for x in row) ** 0.5
-        found += struct.pack(f"<{DIMENSION}e", *(x / length for x in row))
+        found += struct.pack(f"<{dimension}e", *(x / length for x in row))
     return found
 
 
@@ -49,6 +49,7 @@ class StandIn(Models):
 
     log: Path
     fingerprint: str = "model-1"
+    dimension: int = DIMENSION
     ready: bool = True
     fails: Collection[str] = ()  # words: a text with one of them cannot be embedded
     kills: Collection[str] = ()  # words: a text with one of them takes the process down
@@ -59,7 +60,9 @@ class StandIn(Models):
     def status(self, settings: Settings) -> ModelStatus:
         if not self.ready or settings.semantic == "off":
             return ModelStatus(False, "no semantic model is installed", "Install one.")
-        return ModelStatus(True, fingerprint=self.fingerprint, name="stand-in", dimension=DIMENSION)
+        return ModelStatus(
+            True, fingerprint=self.fingerprint, name="stand-in", dimension=self.dimension
+        )
 
     def worker(self, settings: Settings, found: ModelStatus) -> Worker:
         return Worker(self)
@@ -106,8 +109,9 @@ class Worker:
         self.models.note(text)
         if any(word in text for word in self.models.fails):
             return Embedded(0, b"", "it is no text")
-        found = vectors_of(f"{context}\n{text}", self.fingerprint)
-        return Embedded(len(found) // (2 * DIMENSION), found)
+        dimension = self.models.dimension
+        found = vectors_of(f"{context}\n{text}", self.fingerprint, dimension)
+        return Embedded(len(found) // (2 * dimension), found)
 
     def basis(self, db_path: Path, generation: int) -> bytes:
         from helpers.semantic import scan

@@ -3,11 +3,13 @@ from __future__ import annotations
 import sqlite3
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import rag_search
 from helpers import service
 from helpers.semantic import model as semantic_model
+from helpers.semantic import scan
 from helpers.store import database, generations, schema, vectors
 from tests.semantic.standin import StandIn, synced, vectors_by_text, vectors_of
 from tests.semantic.test_embedding import published, states, total, written
@@ -68,6 +70,27 @@ def test_new_model_is_built_beside_the_old_one_which_serves_only_its_own_questio
         "SELECT (SELECT count(DISTINCT generation) FROM vector_of),"
         " (SELECT count(DISTINCT generation) FROM vector_block)"
     ) == [(1, 1)]
+
+
+def test_model_of_another_size_takes_over_and_words_go_on_meanwhile(stage: Stage) -> None:
+    written(stage, 4)
+    small, large = model(stage, "a"), model(stage, "b")
+    large.dimension = 3 * small.dimension
+    synced(stage, small)
+    before = serving(stage, "a")
+    found: list[list[str]] = []
+    large.during = lambda: found.append(stage.paths("paper water"))
+    synced(stage, large)
+    after = serving(stage, "b")
+    assert found and all(len(set(paths)) == 4 for paths in found)
+    assert before is not None and after is not None
+    assert (before.dimension, after.dimension) == (12, 36)
+    scanner = scan.Scanner.open(str(stage.settings.db), after.token)
+    text = stage.rows("SELECT context || char(10) || text FROM chunk WHERE id = 3")[0][0]
+    query = np.frombuffer(vectors_of(text, "b", 36), np.float16)[:36].astype(np.float32)
+    assert scanner.top_k(query, 1)[0][0] == 3
+    with pytest.raises(LookupError, match="replaced"):
+        scan.Scanner.open(str(stage.settings.db), before.token).top_k(query, 1)
 
 
 def test_returning_to_the_old_model_before_the_new_one_is_done_costs_nothing(
