@@ -21,7 +21,6 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -62,6 +61,8 @@ class Scanner:
     def __init__(self, path: Path, token: str) -> None:
         self.path, self.token = path, token
         self._shelf: _Shelf | None = None
+        self._dead: dict[int, list[int]] = {}
+        self._out: Ints = np.empty(0, np.int64)  # rows of `_dead` in `_shelf`
 
     @classmethod
     def open(cls, db_path: str, generation: str | int) -> Scanner:
@@ -84,14 +85,20 @@ class Scanner:
         query = np.ascontiguousarray(vector, np.float32)
         with _Reading(self.path) as db:
             generation = _generation(db, self.token)
-            shelf = self._shelf = _loaded(db, generation, self._shelf)
-            if k < 1 or not shelf.count:
+            shelf, out = self._now(db, generation)
+            if k < 1 or not len(shelf.chunks):
                 return []
             allowed = None
             if where is not None and where[0]:
                 allowed = np.frombuffer(vectors.chunks_where(db, *where), np.int64)
-            dead = vectors.dead(db, generation.id)
-            return _Search(db, shelf, query, k).run(dead, allowed)
+            return _Search(db, shelf, query, k).run(out, allowed)
+
+    def _now(self, db: Connection, generation: generations.Generation) -> tuple[_Shelf, Ints]:
+        """What is there, and the rows of it that no longer count."""
+        shelf, dead = _loaded(db, generation, self._shelf), vectors.dead(db, generation.id)
+        if shelf is not self._shelf or dead != self._dead:
+            self._shelf, self._dead, self._out = shelf, dead, shelf.rows_of(dead)
+        return shelf, self._out
 
     def scores(self, vector: Floats, chunks: Sequence[int]) -> list[tuple[int, float]]:
         """The cosine of each of `chunks` that has vectors. Raises as `top_k`."""
@@ -133,10 +140,7 @@ def head(path: str | Path, generation: int, block: int) -> Head:
     """The head of one block, made with the generation's basis."""
     with _Reading(path) as db:
         dimension = _dimension(db, generation)
-        found = vectors.basis(db, generation)
-        if found is None:
-            raise LookupError(f"generation {generation} has no basis")
-        basis = _Basis(found[0], found[2], dimension)
+        basis = _current(db, generation, dimension)
         rows = _halves(vectors.vectors(db, block), dimension).astype(np.float64)
     return basis.head_of(rows)
 
@@ -229,41 +233,52 @@ class _Plain:
             self.bits[place] = _bits(vectors.vectors(db, block.id), dimension)
 
 
-@dataclass(frozen=True)
 class _Shelf:
     """Everything of one generation; a row's number counts through headed, then plain."""
 
-    headed: _Headed
-    plain: _Plain
-    basis: _Basis | None
-    dimension: int
+    def __init__(self, headed: _Headed, plain: _Plain, basis: _Basis | None, dimension: int):
+        self.headed, self.plain, self.basis, self.dimension = headed, plain, basis, dimension
+        self.chunks = np.concatenate([headed.chunks, plain.chunks])
 
-    @property
-    def blocks(self) -> list[Block]:
-        return self.headed.blocks + self.plain.blocks
-
-    @property
-    def count(self) -> int:
-        return len(self.headed.chunks) + len(self.plain.chunks)
+    def rows_of(self, dead: dict[int, list[int]]) -> Ints:
+        """The rows of deleted chunks, given as block → chunks."""
+        found = [np.empty(0, np.int64)]
+        for part, offset in ((self.headed, 0), (self.plain, len(self.headed.chunks))):
+            for block, start in zip(part.blocks, part.starts.tolist(), strict=False):
+                if block.id in dead:
+                    gone = np.isin(part.chunks[start : start + block.rows], dead[block.id])
+                    found.append(offset + start + np.flatnonzero(gone))
+        return np.concatenate(found)
 
 
 def _loaded(db: Connection, generation: generations.Generation, old: _Shelf | None) -> _Shelf:
-    """The shelf as the index holds it, taking over from `old` what did not change."""
+    """The shelf as the index holds it: `old` where nothing changed, else what did is read."""
     listed = vectors.blocks(db, generation.id)
     headed = [block._replace(live=0) for block in listed if block.basis is not None]
     plain = [block._replace(live=0) for block in listed if block.basis is None]
-    found = vectors.basis(db, generation.id)
-    basis = old.basis if old is not None else None
-    if found is not None and (basis is None or basis.number != found[0]):
-        basis = _Basis(found[0], found[2], generation.dimension)
     size = generation.dimension
     if old is None:
+        basis = _current(db, generation.id, size) if headed else None
         return _Shelf(_Headed(db, headed, size, None), _Plain(db, plain, size, None), basis, size)
-    same = old.headed.blocks == headed
-    now_headed = old.headed if same else _Headed(db, headed, size, old.headed)
-    same = old.plain.blocks == plain
-    now_plain = old.plain if same else _Plain(db, plain, size, old.plain)
-    return _Shelf(now_headed, now_plain, basis, size)
+    same_headed, same_plain = old.headed.blocks == headed, old.plain.blocks == plain
+    if same_headed and same_plain:
+        return old
+    basis = old.basis
+    if headed and (basis is None or basis.number != headed[0].basis):
+        basis = _current(db, generation.id, size)
+    return _Shelf(
+        old.headed if same_headed else _Headed(db, headed, size, old.headed),
+        old.plain if same_plain else _Plain(db, plain, size, old.plain),
+        basis,
+        size,
+    )
+
+
+def _current(db: Connection, generation: int, dimension: int) -> _Basis:
+    found = vectors.basis(db, generation)
+    if found is None:
+        raise LookupError(f"generation {generation} has no basis")
+    return _Basis(found[0], found[2], dimension)
 
 
 # --- the search ----------------------------------------------------------------------------
@@ -300,19 +315,23 @@ class _Search:
     def __init__(self, db: Connection, shelf: _Shelf, query: Floats, k: int) -> None:
         self.db, self.shelf, self.query, self.k = db, shelf, query, k
         self.headed = len(shelf.headed.chunks)
-        self.chunks = np.concatenate([shelf.headed.chunks, shelf.plain.chunks])
+        self.chunks = shelf.chunks
         self.asked = _Question(query, shelf.basis)
         self.slack = np.float32(SLACK * float(np.linalg.norm(query)))
-        self.score = np.empty(shelf.count, np.float32)  # estimates
-        self.above = np.empty(shelf.count, np.float32)  # the true score exceeds them by at most
+        self.score = np.empty(len(self.chunks), np.float32)  # estimates
+        self.above = np.empty(
+            len(self.chunks), np.float32
+        )  # the true score exceeds them by at most
         self.floor = np.float32(LOWEST)  # what the k-th best chunk reaches at least
 
-    def run(self, dead: dict[int, list[int]], allowed: Ints | None) -> list[tuple[int, float]]:
-        """(chunk, cosine) of the k best chunks."""
+    def run(self, out: Ints, allowed: Ints | None) -> list[tuple[int, float]]:
+        """(chunk, cosine) of the k best chunks; rows `out`, and chunks not `allowed`, are none."""
         size = CACHED_ROWS * self.shelf.dimension
         _in_threads(self._estimate, self.headed, size)
         self._measure(np.empty(size, np.float32))
-        self._leave_out(dead, allowed)
+        self.score[out] = -np.inf
+        if allowed is not None:
+            self.score[~np.isin(self.chunks, allowed)] = -np.inf
         self.floor = self._reached(self._closer(self._promising()))
         found = _in_threads(self._sift, self.headed, size)
         plain = slice(self.headed, None)
@@ -341,16 +360,6 @@ class _Search:
             start = self.headed + begin
             np.dot(wide, scaled, out=self.score[start : start + len(wide)])
         self.above[self.headed :] = self.slack
-
-    def _leave_out(self, dead: dict[int, list[int]], allowed: Ints | None) -> None:
-        """Rows of deleted chunks, and those that the filter does not allow."""
-        for part, offset in ((self.shelf.headed, 0), (self.shelf.plain, self.headed)):
-            for block, start in zip(part.blocks, part.starts.tolist(), strict=False):
-                if block.id in dead:
-                    gone = np.isin(part.chunks[start : start + block.rows], dead[block.id])
-                    self.score[offset + start + np.flatnonzero(gone)] = -np.inf
-        if allowed is not None:
-            self.score[~np.isin(self.chunks, allowed)] = -np.inf
 
     def _promising(self) -> Ints:
         """Some rows with the best estimates: about FIRST_LOOK times k, where there are."""
