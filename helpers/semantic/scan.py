@@ -22,14 +22,19 @@ import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from helpers.store import generations, vectors
 from helpers.store.database import Connection
 from helpers.store.vectors import LEAF_ROWS, Block, Head
+
+if TYPE_CHECKING:  # numpy.typing alone takes 7 ms to import
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float32]
+    Ints = NDArray[np.int64]
 
 HEAD_SHARE = 3  # a head holds a third of the coordinates ...
 MIDDLE_SHARE = 2  # ... and half of them are looked at before the rest is
@@ -50,8 +55,6 @@ HALF_SCALE = np.float32(2.0**112)
 
 DENSE_SHARE = 0.15  # of a strip's rows: from there on reading all is quicker than picking
 
-Floats = NDArray[np.float32]
-Ints = NDArray[np.int64]
 Filter = tuple[str, Sequence[object]]  # an SQL condition over `document` and its values
 
 
