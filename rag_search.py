@@ -40,7 +40,7 @@ from helpers.retrieve.request import (
 )
 from helpers.source import names
 from helpers.source.root import Root
-from helpers.store import database, generations
+from helpers.store import database
 
 __all__ = ("MODES", "Meaning", "SearchRequest", "Searcher", "chunk", "main", "search")
 
@@ -110,7 +110,7 @@ class Searcher:
         query = query_terms(request.query)
         further = aliases.expansions(query, self.settings.data_dir)
         with self._one_state():
-            source = meaning.source(self.settings, self.db)
+            source = meaning.source(self.settings, self.db, self._count("posting_docsize"))
             passages = Passages(self.db)
             legs = self._legs(query, further, passages, request, source)
             known = passages.load(hit.chunk for leg in legs for hit in leg.hits)
@@ -222,20 +222,18 @@ class Searcher:
         return self.root.check(passage.raw) is not None
 
     def _index_facts(self, source: meaning.Source) -> dict[str, Any]:
-        def count(query: str) -> int:
-            return int(self.db.execute(query).fetchone()[0])
-
-        chunks = count("SELECT count(*) FROM posting_docsize")
         return {
             "synced_at": database.get_meta(self.db, "synced_at"),
-            "documents": count("SELECT count(*) FROM file_name_docsize"),
-            "chunks": chunks,
-            "embedded_fraction": round(generations.fraction(source.generation, chunks), 4),
-            "unread_files": count(
-                "SELECT count(*) FROM document WHERE state <> 'ready'"
-                " AND state IN ('failed', 'needs_action')"
+            "documents": self._count("file_name_docsize"),
+            "chunks": source.chunks,
+            "embedded_fraction": round(source.fraction, 4),
+            "unread_files": self._count(
+                "document WHERE state <> 'ready' AND state IN ('failed', 'needs_action')"
             ),
         }
+
+    def _count(self, rows: str) -> int:
+        return int(self.db.execute(f"SELECT count(*) FROM {rows}").fetchone()[0])
 
     def _answer(
         self,

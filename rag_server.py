@@ -122,8 +122,12 @@ def _run(
         raise UsageError("--wheelhouse and --json go with --setup", "Add --setup (and --demo).")
     if not setup.sdk_present():
         return setup.hand_over(script, words)
+    searches = _Searches()
+    if tools["rag_search"] is _search:
+        tools = {**tools, "rag_search": searches.search}
     if arguments.http:
-        return _serve_http(build(settings, tools), _port(arguments))
+        with contextlib.closing(searches):
+            return _serve_http(build(settings, tools), _port(arguments))
     return _serve_stdio(settings, tools)
 
 
@@ -219,6 +223,32 @@ def _search(settings: Settings, given: Arguments) -> Mapping[str, Any]:
     import rag_search
 
     return rag_search.search(rag_search.SearchRequest(**given), settings)
+
+
+class _Searches:
+    """Searches of one door, which share an embedding process for as long as it serves.
+
+    Nothing is loaded or started before the first search that finds vectors. The process reads its
+    input from this one, so it ends with it, however that ends.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._mind: Any = None
+
+    def search(self, settings: Settings, given: Arguments) -> Mapping[str, Any]:
+        """The tool `rag_search`."""
+        import rag_search
+
+        with self._lock:
+            if self._mind is None:
+                self._mind = rag_search.Meaning(limits.SEMANTIC_LINGER_S)
+        return rag_search.search(rag_search.SearchRequest(**given), settings, self._mind)
+
+    def close(self) -> None:
+        """End the embedding process, if there is one."""
+        if self._mind is not None:
+            self._mind.close()
 
 
 def _chunk(settings: Settings, given: Arguments) -> Mapping[str, Any]:

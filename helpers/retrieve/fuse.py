@@ -8,10 +8,11 @@ has no vectors yet stands no lower than it does by words alone.
 Does not: read scores as more than they are. A leg's score is 0 to 1 of the query proven; WEIGHTS
 says how far another leg's proof lifts a passage above what keywords alone give it.
 
-By score, meaning and words are added up: how near a passage is, as its model measures nearness,
-and its keyword score times the share of the query that it holds. A question in one language over
-documents in another shares a name or a year with them: they prove a small share, so they move
-little. Reciprocal ranks lose what one leg alone knew; they stay selectable.
+By score, meaning and words are added up: how near a passage is, weighed as its model's description
+says, and its keyword score times what words can prove about this query: the share of it, rare
+words counting more, that any one passage holds. A question in one language over documents in
+another shares a name or a year with them: that proves little, so it moves little. Reciprocal
+ranks lose what one leg alone knew; they stay selectable.
 """
 
 from __future__ import annotations

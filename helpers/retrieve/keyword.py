@@ -33,6 +33,7 @@ FEW_WORDS = 3  # words up to which a chunk with all of them comes first
 SHORT_CHARS = 2  # letters of a query that every hit must hold as typed
 SPLIT_CHARS = (6, 24)  # letters of a word that may be written as two
 SPLIT_PART_CHARS = 3  # letters of either half
+EVIDENCE = 1.5  # power of the share of the query that one chunk holds: what words can prove
 EXACT_SCAN_CHARS = 3  # letters of an exact string that is worth reading every chunk for
 
 CODE_SIGNS = frozenset("-_./:")  # inside a part number or path
@@ -202,6 +203,8 @@ def _ranked(
     closer = rerank.scores(query, rows, texts, found)
     exact = _exact_strings(query)
     few = _is_few_words(query)
+    held = (_held(query, rarity, text, rows[i].context.lower()) for i, text in texts.items())
+    evidence = max(held, default=0.0) ** EVIDENCE
     hits = []
     for i, text in texts.items():
         steps = 0.0
@@ -210,9 +213,9 @@ def _ranked(
             steps += _is_headed(query, rows[i], text) or 0.5 * (query.text in text)
         steps += 2 * sum(part in text for part in exact)
         most = (len(query.strong) + 1 if few else 0) + 2 * len(exact)
-        proof = _held(query, rarity, text, rows[i].context.lower())
-        if (few and i in full) or any(part in text for part in exact):
-            proof *= most + 1  # what was looked up is there: no likeness outweighs that
+        looked_up = (few and i in full) or any(part in text for part in exact)
+        # What was looked up is there, letter by letter: no likeness outweighs that.
+        proof = evidence * (most + 1 if looked_up else 1)
         hits.append(Hit(i, (steps + closer[i]) / (most + 1), proof=proof))
     return sorted(hits, key=lambda hit: (-hit.score, rows[hit.chunk].path, rows[hit.chunk].ordinal))
 

@@ -39,24 +39,28 @@ SYNC = "Run a sync (python3 rag_sync.py)"
 class Source:
     """What meaning is searched with: a model, and the vectors it made of this index.
 
-    With a `reason` there is nothing to search with, and `remedy` says what to do about it.
+    `fraction` of all `chunks` have vectors. With a `reason` there is nothing to search with, and
+    `remedy` says what to do about it.
     """
 
     found: ModelStatus
     generation: Generation | None
+    chunks: int
+    fraction: float
     reason: str = ""
     remedy: str = ""
 
 
-def source(settings: Settings, db: Connection) -> Source:
-    """What `settings` and `db` offer."""
+def source(settings: Settings, db: Connection, chunks: int) -> Source:
+    """What `settings` and `db`, which holds so many chunks, offer."""
     found = model.status(settings)
     generation = generations.serving(db, found.fingerprint)
+    fraction = generations.fraction(generation, chunks)
     if not found.ready:
-        return Source(found, generation, found.reason, found.remedy)
+        return Source(found, generation, chunks, fraction, found.reason, found.remedy)
     if generation is None:
-        return Source(found, None, NO_VECTORS, SYNC)
-    return Source(found, generation)
+        return Source(found, None, chunks, fraction, NO_VECTORS, SYNC)
+    return Source(found, generation, chunks, fraction)
 
 
 def required(given: Source) -> None:
@@ -92,7 +96,7 @@ class Meaning:
         token, where = given.generation.token, (filters.sql, filters.values)
         wanted = DEEP_POOL if deep else POOL
         with worker.searching(text, wanted, settings.db, token, where) as pending:
-            yield Question(pending, given.found.description)
+            yield Question(pending, given.found.description, given.fraction)
 
     def close(self) -> None:
         """End the process, if there is one."""
@@ -113,10 +117,12 @@ class Meaning:
 class Question:
     """A question that the process is at work on."""
 
-    def __init__(self, pending: Pending, described: Description) -> None:
+    def __init__(self, pending: Pending, described: Description, fraction: float) -> None:
         self._pending = pending
         self._base = described.background_mean
-        self._weight = (1 - self._base) / described.fusion_weight
+        # What is nearest says little while much is unseen: two passages are compared by meaning
+        # only where both have vectors. With half of them, this keeps every set above keywords.
+        self._weight = fraction**2 * (1 - self._base) / described.fusion_weight
         self._begun = time.perf_counter()
 
     def leg(self, others: Sequence[int] = ()) -> Leg:
