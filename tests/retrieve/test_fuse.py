@@ -52,3 +52,67 @@ def test_copies_follow_and_scores_never_rise() -> None:
 
 def test_hit_whose_row_is_gone_is_left_out() -> None:
     assert order(Leg("keyword", (Hit(99, 1.0), Hit(1, 0.5)))) == [1]
+
+
+# --- with meaning --------------------------------------------------------------------------
+
+
+def by_words(*hits: tuple[int, float], proof: float = 1.0) -> Leg:
+    return Leg("keyword", tuple(Hit(chunk, score, proof=proof) for chunk, score in hits))
+
+
+def by_meaning(*hits: tuple[int, float], also: dict[int, float] | None = None) -> Leg:
+    found = tuple(Hit(chunk, score) for chunk, score in hits)
+    return Leg("semantic", found, also=also or {}, weight=2.0)
+
+
+def test_words_that_prove_little_do_not_outweigh_meaning() -> None:
+    near = by_meaning((2, 0.5), also={1: 0.3})
+    assert order(by_words((1, 0.9)), near) == [1, 2]
+    assert order(by_words((1, 0.9), proof=0.1), near) == [2, 1]
+
+
+def test_candidates_of_words_are_scored_by_meaning_too() -> None:
+    words = by_words((1, 0.6), (2, 0.55))
+    assert order(words, by_meaning((3, 0.2), also={1: 0.0, 2: 0.1})) == [2, 1, 3]
+
+
+def test_a_chunk_without_vectors_keeps_its_place_by_words() -> None:
+    words = by_words((1, 0.9), (2, 0.5), (3, 0.4))
+    near = by_meaning((4, 0.9), (5, 0.8), also={1: 0.1, 3: 0.2})
+    assert order(words, near) == [4, 2, 5, 1, 3]
+    assert order(words, near)[1] == 2  # second by words, second now, though others are near
+
+
+def test_chunks_without_vectors_all_keep_the_order_of_words() -> None:
+    assert order(by_words((3, 0.9), (1, 0.5), (2, 0.4)), by_meaning()) == [3, 1, 2]
+
+
+def test_scores_fall_although_places_are_kept() -> None:
+    words = by_words((1, 0.2), (2, 0.1))
+    found = fuse([words, by_meaning((4, 0.9), (5, 0.8))], PASSAGES)
+    scores = [item.score for item in found]
+    assert [item.passage.id for item in found] == [1, 2, 4, 5]
+    assert scores == sorted(scores, reverse=True) and 0 < scores[-1] <= scores[0] <= 1
+
+
+def test_reciprocal_ranks_add_up() -> None:
+    words, near = by_words((1, 0.9), (2, 0.8)), by_meaning((2, 0.9), (3, 0.8), also={1: 0.7})
+    found = fuse([words, near], PASSAGES, "rrf")
+    assert [item.passage.id for item in found] == [2, 1, 3]
+    assert found[0].matched_by == ("keyword", "semantic")
+
+
+def test_a_deeper_look_by_meaning_moves_nothing_that_was_shown() -> None:
+    words = by_words((1, 0.4), (2, 0.3))
+    first = [Hit(3, 0.5)]
+    deeper = [*first, Hit(4, 0.45, later=True), Hit(2, 0.4, later=True)]
+    known = {1: 0.1, 2: 0.4}
+    shown = order(words, Leg("semantic", tuple(first), also=known, weight=2.0))
+    after = order(words, Leg("semantic", tuple(deeper), also={1: 0.1}, weight=2.0))
+    assert after[: len(shown)] == shown and after[len(shown) :] == [4]
+
+
+def test_meaning_alone_is_ordered_by_nearness() -> None:
+    skipped = Leg("keyword", ran=False, reason="mode is semantic")
+    assert order(skipped, by_meaning((2, 0.9), (1, 0.3))) == [2, 1]

@@ -1,0 +1,54 @@
+"""The server and its embedding process: started by a search, shared, gone with the server."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from helpers.embedding import Models
+from tests.semantic.conftest import packed, pinned, tiny_models  # noqa: F401 (fixtures)
+from tests.semantic.standin import synced
+from tests.semantic.test_worker import wait_until_gone
+from tests.server.session import SERVER, Session
+from tests.sync.stage import stage_in
+
+
+def children(pid: int) -> list[int]:
+    """The processes that `pid` started, by the system's own list."""
+    found = Path(f"/proc/{pid}/task").glob("*/children")
+    return [int(word) for file in found for word in file.read_text().split()]
+
+
+def search(session: Session, **arguments: Any) -> dict[str, Any]:
+    call = {"name": "rag_search", "arguments": arguments}
+    result = session.request("tools/call", call)["result"]
+    return dict(result["structuredContent"])
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="no list of child processes")
+def test_one_process_starts_with_the_first_search_and_ends_with_the_server(
+    tmp_path: Path,
+    tiny_models: Path,  # noqa: F811
+) -> None:
+    stage = stage_in(tmp_path)
+    (tmp_path / "docs").rename(tmp_path / "library")
+    settings = replace(stage.settings, models_dir=tiny_models, knowledge_dir=tmp_path / "library")
+    (tmp_path / "library" / "fees.txt").write_text("The late fee is 300 baht.")
+    assert synced(stage, Models(), settings=settings)["status"] == "done"
+    environment = {"RAGDOC_MODELS_DIR": str(tiny_models)}
+    with Session(tmp_path, script=SERVER, environment=environment) as session:
+        session.open()
+        assert children(session.process.pid) == []
+        assert search(session, query="late fee", mode="lexical")["mode"] == "lexical"
+        assert children(session.process.pid) == []
+        assert search(session, query="late fee")["mode"] == "hybrid"
+        (pid,) = children(session.process.pid)
+        assert search(session, query="a fine")["legs"]["semantic"]["ran"] is True
+        assert children(session.process.pid) == [pid]
+        assert session.process.stdin is not None
+        session.process.stdin.close()
+        assert session.process.wait(10) == 0
+        assert wait_until_gone(pid)
