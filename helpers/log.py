@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import logging
 
 SECRET_SHAPE = re.compile(
-    r"(?i)((?:api[-_]?key|token|secret|password|authorization|bearer)[\"']?\s{0,4}[:=]?\s{0,4})"
+    r"(?i)((?:api[-_]?key|token|secret|password|authorization|bearer)[\"']?\s{0,4}[:=]?\s{0,4}[\"']?)"
     r"(?:bearer\s{1,4})?[\w\-./+]{12,200}={0,2}|\b(?:sk|pk|ghp|gho|xox[bp]|AIza)[-_A-Za-z0-9]{16,200}"
 )
 _known_secrets: set[str] = set()

@@ -1,10 +1,14 @@
+"""Secrets never reach a log line, and quiet means quiet."""
+
 from __future__ import annotations
 
+import logging
 import time
+from collections.abc import Iterator
 
 import pytest
 
-from helpers import log
+from helpers import config, log
 
 LIMIT_S = 1.0  # seconds that any pattern may take over 50 KB of adversarial text
 
@@ -15,6 +19,7 @@ LIMIT_S = 1.0  # seconds that any pattern may take over 50 KB of adversarial tex
         "Authorization: Bearer abcdefghijklmnop123456",
         'api_key="sk-aaaaaaaaaaaaaaaaaaaaaaaa"',
         "token: zzzzzzzzzzzzzzzz",
+        '{"api_key": "zzzzzzzzzzzzzzzz"}',
         "leaked ghp_0123456789abcdefghij here",
     ],
 )
@@ -40,3 +45,32 @@ def test_redaction_is_linear_on_adversarial_text(piece: str) -> None:
     begun = time.process_time()
     log.redact(text)
     assert time.process_time() - begun < LIMIT_S
+
+
+@pytest.fixture
+def fresh() -> Iterator[None]:
+    """A logger that was never set up before."""
+    top = logging.getLogger("ragdoc")
+    before = (top.handlers[:], top.level, top.propagate, dict(log._wanted))
+    top.handlers[:] = []
+    yield
+    top.handlers[:], top.level, top.propagate = before[:3]
+    log._wanted.clear()
+    log._wanted.update(before[3])
+
+
+def test_a_key_of_the_environment_is_blotted_out_of_every_line(
+    fresh: None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config.resolve(None, {"EXAMPLE_API_KEY": "eightch8", "EXAMPLE_NAME": "harmless"})
+    log.set_up()
+    log.get_logger("sync").info("sent %s to %s", "eightch8", "harmless")
+    assert "sent *** to harmless" in capsys.readouterr().err
+
+
+def test_quiet_leaves_warnings_only(fresh: None, capsys: pytest.CaptureFixture[str]) -> None:
+    log.set_up(quiet=True)
+    log.get_logger("sync").info("a note")
+    log.get_logger("sync").warning("a warning")
+    said = capsys.readouterr().err
+    assert "a note" not in said and "WARNING a warning" in said

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from helpers.limits import MCP_NAME_CHARS
-from helpers.render import facts, line, neutral, quote, text_form
+from helpers.render import NOTICE, facts, line, neutral, quote, text_form
 from tests.server.stub_server import answer, changes, health, job
 
 
@@ -24,12 +24,13 @@ def test_every_fact_of_an_answer_is_in_its_text() -> None:
         for part in str(leaf).split("\n"):
             assert part in text or leaf is None or isinstance(leaf, bool)
     assert "[1] ก/fees.pdf | p. 3 (kind: page, page: 3) — Fees" in text
+    assert text.index(NOTICE) < text.index("[1] ")
 
 
 def test_an_answer_without_results_says_so() -> None:
     text = text_form("rag_search", {**answer("ไม่มี"), "results": []})
     assert text.startswith('0 results for "ไม่มี"')
-    assert "nothing found" in text
+    assert "nothing found" in text and NOTICE not in text
 
 
 def test_every_fact_of_a_job_a_health_and_a_check_is_in_its_text() -> None:
@@ -47,6 +48,7 @@ def test_a_chunk_and_its_neighbours_are_quoted_in_reading_order() -> None:
     ]
     value = {"chunk_id": "default:2", "path": "a.txt", "chunks": chunks}
     text = text_form("get_document_chunk", value)
+    assert text.index(NOTICE) < text.index("> text 1")
     assert text.index("> text 1") < text.index("(asked for)") < text.index("> text 2")
     assert text.count("(asked for)") == 1
 
