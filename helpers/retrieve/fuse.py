@@ -9,10 +9,10 @@ Does not: read scores as more than they are. A leg's score is 0 to 1 of the quer
 says how far another leg's proof lifts a passage above what keywords alone give it.
 
 By score, meaning and words are added up: how near a passage is, weighed as its model's description
-says, and its keyword score times what words can prove about this query: the share of it, rare
-words counting more, that any one passage holds. A question in one language over documents in
-another shares a name or a year with them: that proves little, so it moves little. Reciprocal
-ranks lose what one leg alone knew; they stay selectable.
+says, and what its words prove: the keyword score times the share of the query that it holds, times
+the share that any passage holds. A question in one language over documents in another shares a
+name or a year with them: that proves little, so it moves little. Reciprocal ranks lose what one
+leg alone knew; they stay selectable.
 """
 
 from __future__ import annotations
@@ -77,7 +77,8 @@ def _summed(legs: Iterable[Leg], passages: Mapping[int, Passage]) -> _Sums:
             i = hit.chunk
             if i in passages:
                 sums.scores[i] = sums.scores.get(i, 0.0) + weight * hit.score
-                sums.proven[i] = sums.proven.get(i, 0.0) + weight * hit.score * hit.proof
+                proof = hit.score if hit.proof is None else hit.proof
+                sums.proven[i] = sums.proven.get(i, 0.0) + weight * proof
                 sums.names.setdefault(i, []).append(leg.name)
                 if hit.rest:
                     sums.rest.add(i)

@@ -16,8 +16,8 @@ GLOB_SIGNS = "*?["
 class Hit:
     """A chunk (by row id) that a leg proposes; `score` is 0 to 1, higher is better.
 
-    `proof` is what the score is worth beside other legs': a hit that is the best one with one
-    word of ten has proven little.
+    `proof` is what the hit is worth beside other legs' (None: its score): the best hit of a leg
+    may have proven little.
     `rest` marks a hit beyond those the leg looked at closely: it stays behind all others.
     `later` marks one that only a later page asks for: it moves nothing that a page before showed.
     """
@@ -26,7 +26,7 @@ class Hit:
     score: float
     rest: bool = False
     later: bool = False
-    proof: float = 1.0
+    proof: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

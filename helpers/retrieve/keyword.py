@@ -33,7 +33,7 @@ FEW_WORDS = 3  # words up to which a chunk with all of them comes first
 SHORT_CHARS = 2  # letters of a query that every hit must hold as typed
 SPLIT_CHARS = (6, 24)  # letters of a word that may be written as two
 SPLIT_PART_CHARS = 3  # letters of either half
-EVIDENCE = 1.5  # power of the share of the query that one chunk holds: what words can prove
+NEAR_WORTH = 0.2  # of words near each other, beside meaning, which does not see their places
 EXACT_SCAN_CHARS = 3  # letters of an exact string that is worth reading every chunk for
 
 CODE_SIGNS = frozenset("-_./:")  # inside a part number or path
@@ -200,11 +200,11 @@ def _ranked(
 ) -> list[Hit]:
     rows = passages.load(found)
     texts = {i: passages.folded(row) for i, row in rows.items()}
-    closer = rerank.scores(query, rows, texts, found)
+    closer = rerank.look(query, rows, texts, found)
     exact = _exact_strings(query)
     few = _is_few_words(query)
-    held = (_held(query, rarity, text, rows[i].context.lower()) for i, text in texts.items())
-    evidence = max(held, default=0.0) ** EVIDENCE
+    held = {i: _held(query, rarity, text, rows[i].context.lower()) for i, text in texts.items()}
+    most_held = max(held.values(), default=0.0)
     hits = []
     for i, text in texts.items():
         steps = 0.0
@@ -213,10 +213,11 @@ def _ranked(
             steps += _is_headed(query, rows[i], text) or 0.5 * (query.text in text)
         steps += 2 * sum(part in text for part in exact)
         most = (len(query.strong) + 1 if few else 0) + 2 * len(exact)
-        looked_up = (few and i in full) or any(part in text for part in exact)
-        # What was looked up is there, letter by letter: no likeness outweighs that.
-        proof = evidence * (most + 1 if looked_up else 1)
-        hits.append(Hit(i, (steps + closer[i]) / (most + 1), proof=proof))
+        score = (steps + closer[i].score) / (most + 1)
+        proof = held[i] * most_held * (score + NEAR_WORTH * closer[i].near)
+        if (few and i in full) or any(part in text for part in exact):
+            proof *= most + 1  # what was looked up is there: no likeness outweighs that
+        hits.append(Hit(i, score, proof=proof))
     return sorted(hits, key=lambda hit: (-hit.score, rows[hit.chunk].path, rows[hit.chunk].ordinal))
 
 

@@ -17,6 +17,7 @@ import itertools
 import math
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from helpers.language.normalize import fold
 from helpers.language.terms import Query, Word, index_terms
@@ -35,27 +36,32 @@ MOST = 1 + LETTERS + TITLE + NAMED + NEAR
 _WORD = re.compile("(?:[^\\W_]|[\u0e31\u0e34-\u0e3a\u0e47-\u0e4e])+")
 
 
-def scores(
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What a closer look at a candidate says: a score, and the share of words that stand near
+    each other in it; both 0 to 1."""
+
+    score: float
+    near: float
+
+
+def look(
     query: Query,
     passages: Mapping[int, Passage],
     texts: Mapping[int, str],
     ranks: Mapping[int, float],
-) -> dict[int, float]:
-    """Id → 0 to 1. `texts` are folded; `ranks` BM25, higher is better."""
+) -> dict[int, Look]:
+    """Id → Look. `texts` are folded; `ranks` BM25, higher is better."""
     letters = _letters(query, texts)
     heads = {passage.context for passage in passages.values()}
     titles = {head: _title(query, head) for head in heads}
     best = max(ranks.values(), default=0.0) or 1.0
-    return {
-        i: (
-            ranks[i] / best
-            + LETTERS * letters[i]
-            + titles[passages[i].context]
-            + NEAR * _near(query.strong, texts[i])
-        )
-        / MOST
-        for i in texts
-    }
+    found = {}
+    for i, text in texts.items():
+        near = _near(query.strong, text)
+        score = ranks[i] / best + LETTERS * letters[i] + titles[passages[i].context] + NEAR * near
+        found[i] = Look(score / MOST, near)
+    return found
 
 
 def _letters(query: Query, texts: Mapping[int, str]) -> dict[int, float]:

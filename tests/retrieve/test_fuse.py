@@ -58,7 +58,7 @@ def test_hit_whose_row_is_gone_is_left_out() -> None:
 
 
 def by_words(*hits: tuple[int, float], proof: float = 1.0) -> Leg:
-    return Leg("keyword", tuple(Hit(chunk, score, proof=proof) for chunk, score in hits))
+    return Leg("keyword", tuple(Hit(chunk, score, proof=proof * score) for chunk, score in hits))
 
 
 def by_meaning(*hits: tuple[int, float], also: dict[int, float] | None = None) -> Leg:
