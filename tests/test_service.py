@@ -138,7 +138,8 @@ def test_clear_needs_confirmation_and_no_running_job(settings: Settings) -> None
     stage.ended(settings, job_id)
     eventually(lambda: not is_locked(settings.lock_path))
     assert service.clear_index(settings, "default", True) == {"cleared": True}
-    assert service.knowledge_bases(settings)[0]["status"] == "not_indexed"
+    (base,) = service.knowledge_bases(settings)
+    assert (base["status"], base["name"]) == ("not_indexed", settings.knowledge_dir.name)
     assert (settings.knowledge_dir / "a.txt").read_text() == "one"
     settings.db.mkdir()
     with pytest.raises(StoreError, match="cannot be removed"):

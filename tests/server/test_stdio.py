@@ -69,6 +69,12 @@ def test_a_hundred_levels_are_a_message_and_one_more_is_a_fault() -> None:
     assert "100 levels" in fault.message
 
 
+def test_many_flat_values_are_no_nesting() -> None:
+    flat = b"[" + b",".join([b"{}"] * 1000) + b"]"
+    line = b'{"jsonrpc":"2.0","method":"x","params":{"many":' + flat + b"}}"
+    assert isinstance(parse(line), dict)
+
+
 def test_an_answer_is_never_answered_however_malformed() -> None:
     for line in (
         b'{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error"}}',

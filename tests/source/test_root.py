@@ -33,6 +33,29 @@ def test_regular_file_at_any_depth_is_opened_whole(tmp_path: Path, steps: Module
         assert status is not None and status.st_ino == source.stat.st_ino
 
 
+@pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="counts descriptors in /proc")
+@pytest.mark.parametrize("steps", STEPS)
+def test_no_descriptor_stays_open_whatever_was_asked_for(
+    tmp_path: Path, steps: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(tmp_path, "a/b.md", b"text")
+    (tmp_path / "a" / "link.md").symlink_to("b.md")
+    original = os.fstat
+    with Root(tmp_path, steps) as folder:
+        before = set(os.listdir("/proc/self/fd"))
+        folder.open(b"a/b.md").close()
+        for absent in (b"a/link.md", b"a", b"a/none.md", b"none/b.md"):
+            with pytest.raises((Unread, Vanished)):
+                folder.open(absent)
+            folder.check(absent)
+        swapped = os.stat(tmp_path)
+        monkeypatch.setattr(os, "fstat", lambda _: swapped)
+        with pytest.raises((Unread, Vanished)):
+            folder.open(b"a/b.md")
+        monkeypatch.setattr(os, "fstat", original)
+        assert len(os.listdir("/proc/self/fd")) == len(before)
+
+
 @pytest.mark.parametrize("steps", STEPS)
 def test_links_special_files_and_absent_files_are_told_apart(
     tmp_path: Path, steps: ModuleType
