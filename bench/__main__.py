@@ -23,6 +23,12 @@ def _vectors() -> list[Ratio]:
     return vectors.exact_search()
 
 
+def _hybrid() -> list[Ratio]:
+    from bench import hybrid  # needs numpy and the model
+
+    return hybrid.latency()
+
+
 BENCHMARKS: dict[str, Callable[[], list[Ratio]]] = {
     "server": server.handshake,
     "no-change": sync.no_change,
@@ -32,6 +38,7 @@ BENCHMARKS: dict[str, Callable[[], list[Ratio]]] = {
     "semantic-cold": semantic.cold,
     "semantic-bulk": semantic.bulk,
     "vectors": _vectors,
+    "hybrid": _hybrid,
 }
 
 

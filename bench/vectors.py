@@ -70,7 +70,7 @@ def _build(folder: Path, count: int) -> tuple[Path, str]:
     db = database.open_write(index)
     generation = generations.begin(db, "bench", "bench", DIMENSION)
     chunk = 0
-    for rows in _Corpus(count).batches():
+    for rows in Corpus(count).batches():
         found = []
         for start in range(0, len(rows), CHILDREN):
             chunk += 1
@@ -78,7 +78,15 @@ def _build(folder: Path, count: int) -> tuple[Path, str]:
         with database.transaction(db):
             vectors.add(db, generation.id, DIMENSION, found)
         database.truncate_wal(db, index)
+    finish(db, index, generation)
+    db.close()
+    return index, generation.token
+
+
+def finish(db: database.Connection, index: Path, generation: generations.Generation) -> None:
+    """Give the blocks their heads and publish, as the end of a sync does."""
     data = scan.fit(index, generation.id)
+    count = next(g.vectors for g in generations.every(db) if g.id == generation.id)
     with database.transaction(db):
         vectors.set_basis(db, generation.id, count, data)
     for block in vectors.headless(db, generation.id):
@@ -87,11 +95,9 @@ def _build(folder: Path, count: int) -> tuple[Path, str]:
             vectors.set_head(db, block, head)
         database.truncate_wal(db, index)
     assert generations.publish(db, generation)
-    db.close()
-    return index, generation.token
 
 
-class _Corpus:
+class Corpus:
     """Vectors and questions, the same for the same count."""
 
     def __init__(self, count: int) -> None:
@@ -138,13 +144,13 @@ def _unit(rows: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def _scan(index: str, token: str, count: int) -> dict[str, float]:
     scanner = Scanner.open(index, token)
-    questions = _Corpus(count).questions()
+    questions = Corpus(count).questions()
     scanner.top_k(questions[0], BEST)
     return {"ms": _median_ms(questions, lambda q: scanner.top_k(q, BEST)), "mib": _resident()}
 
 
 def _product(index: str, token: str, count: int) -> dict[str, float]:
-    corpus = _Corpus(count)
+    corpus = Corpus(count)
     rows = np.concatenate([part.astype(np.float32) for part in corpus.batches()])
     return {"ms": _median_ms(corpus.questions(), lambda question: rows @ question), "mib": 0.0}
 
