@@ -6,8 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from helpers.extract import opc
 from helpers.extract.blocks import Location
 from helpers.extract.docx import read
+from helpers.limits import MARKUP_DEPTH
 from tests.extract.office_files import (
     MC,
     W,
@@ -179,6 +181,32 @@ def test_the_fallback_is_read_where_the_choice_has_no_text() -> None:
         "</w:r></w:p>"
     )
     assert texts(read, docx(body)) == ["inside"]
+
+
+def test_alternatives_within_alternatives_do_not_bring_the_outer_fallback_back() -> None:
+    inner = "<mc:AlternateContent><mc:Choice/><mc:Fallback/></mc:AlternateContent>"
+    body = (
+        f"<w:p><w:r><mc:AlternateContent><mc:Choice><w:t>once</w:t>{inner}</mc:Choice>"
+        "<mc:Fallback><w:t>once</w:t></mc:Fallback></mc:AlternateContent></w:r></w:p>"
+    )
+    assert texts(read, docx(body)) == ["once"]
+
+
+def test_a_document_nested_too_deep_is_refused_with_both_numbers() -> None:
+    levels = MARKUP_DEPTH - 5
+    assert texts(read, docx("<w:sdt>" * levels + paragraph("x") + "</w:sdt>" * levels)) == ["x"]
+    found = refusal(read, docx("<w:sdt>" * 1500 + paragraph("x") + "</w:sdt>" * 1500))
+    assert found.code == "limit_reached" and "1,001 > 1,000" in found.reason
+
+
+def test_related_parts_beyond_the_limit_are_refused_with_both_numbers(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(opc, "OFFICE_RELATED_PARTS", 2)
+    parts = {f"word/header{n}.xml": f"<w:hdr {W}>{paragraph(str(n))}</w:hdr>" for n in range(3)}
+    data = docx(paragraph("body"), parts, **{f"header__rId{n}": f"header{n}.xml" for n in range(3)})
+    found = refusal(read, data)
+    assert found.code == "limit_reached" and "3 > 2 parts" in found.reason
 
 
 def test_content_controls_and_links_are_transparent() -> None:
