@@ -9,6 +9,10 @@ from pathlib import Path
 
 import pytest
 
+import rag_sync
+from helpers.errors import Cancelled
+from helpers.jobs import state
+from helpers.jobs.handle import JobHandle
 from helpers.store import database
 from tests.sync.stage import Stage
 
@@ -75,6 +79,29 @@ def test_folders_whose_own_names_are_no_utf_8_work(tmp_path: Path) -> None:
     found = json.loads(stage.run("rag_search.py", "harbour", "--json").stdout)
     assert found["results"][0]["absolute_path"] == str(stage.docs / "a.md")
     assert stage.sync()["unchanged"] == 1
+
+
+class StoppedAfter(JobHandle):
+    """A job that somebody cancels once `files` are in."""
+
+    files = 5
+
+    def count(self, **more: int) -> None:
+        super().count(**more)
+        self._cancelled = self.state().added >= self.files
+
+
+def test_cancelled_sync_keeps_what_it_says_it_added(stage: Stage) -> None:
+    for number in range(40):
+        stage.write(f"{number}.txt", f"file {number}")
+    (stage.state / "sync_jobs").mkdir(parents=True)
+    job = StoppedAfter(stage.settings.jobs_dir, state.new_job("default", state.Request()))
+    with pytest.raises(Cancelled):
+        rag_sync.sync(stage.settings, job)
+    assert 5 <= job.state().added < 40
+    assert len(stage.texts()) == job.state().added
+    assert stage.problems() == []
+    assert stage.sync()["added"] == 40 - job.state().added
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="limits are set by setrlimit")
