@@ -46,6 +46,10 @@ SHEET_STRING_BYTES = 128 * MIB  # UTF-8 bytes of the shared strings of one workb
 SHEET_REPEATED_CELLS = 20_000_000  # filled cells that ODF repeat counts may declare
 SHEET_REPEAT_COLUMNS = 16  # times one repeated cell is written out in a row
 
+# --- extraction: compound files (DOC, XLS, PPT, HWP, MSG) ------------------------------
+OLE_ENTRIES = 100_000  # streams and storages of one compound file
+OLE_STREAM_BYTES = 256 * MIB  # bytes of one stream that is held whole
+
 # --- extraction: what a file is, and the text family ---------------------------------
 SNIFF_BYTES = 4 * KIB  # bytes of a file's head that decide what it is
 PDF_HEADER_BYTES = 1_024  # bytes within which %PDF must stand
