@@ -49,6 +49,7 @@ SHEET_REPEAT_COLUMNS = 16  # times one repeated cell is written out in a row
 # --- extraction: compound files (DOC, XLS, PPT, HWP, MSG) ------------------------------
 OLE_ENTRIES = 100_000  # streams and storages of one compound file
 OLE_STREAM_BYTES = 256 * MIB  # bytes of one stream that is held whole
+PROPERTY_SET_BYTES = 1 * MIB  # bytes of a summary (title, keywords) that are looked at
 
 # --- extraction: what a file is, and the text family ---------------------------------
 SNIFF_BYTES = 4 * KIB  # bytes of a file's head that decide what it is
