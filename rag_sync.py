@@ -1,7 +1,7 @@
 """The story of a sync: survey the folder, read what changed, forget what is gone, settle.
 
     python rag_sync.py --knowledge-dir DIR --data-dir STATE
-    python rag_sync.py … --status | --cancel JOB | --check | --force | --clear --yes
+    python rag_sync.py … --status | --cancel JOB | --check | --try FILE | --force | --clear --yes
 
 Promises: a document's rows are committed whole, so that a kill at any point loses nothing that
 was committed and the next sync goes on from there; no document is parsed in this process; a
@@ -43,6 +43,7 @@ from helpers.survey import MOUNTS, ROOT_IDENTITY, Candidate, Survey, survey
 
 if TYPE_CHECKING:
     from helpers.extract.reading import Reading
+    from helpers.extract.sandbox import ReaderPool
     from helpers.intake import Intake, Source
 
 REFUSALS_KEPT = 200  # refusals listed in health; all are counted
@@ -76,7 +77,7 @@ class _Sync:
         models: Models,
     ) -> None:
         self.settings, self.job, self.root, self.db = settings, job, root, db
-        self.policy = ChunkPolicy(settings.chunk_chars, settings.chunk_overlap, settings.thai_words)
+        self.policy = _policy(settings)
         # Fingerprints of readers whose chunks need not be made again: by force, of none.
         self.valid = frozenset(() if job.force else _fingerprints(self.policy).values())
         self.readers = snapshots.readers_digest(self.valid)
@@ -132,11 +133,10 @@ class _Sync:
 
     def _read(self, work: list[Candidate]) -> None:
         """Read every candidate that really changed; write each as it comes in."""
-        # Imported here: a sync that finds nothing to do starts 40 ms sooner without them.
-        from helpers.extract.sandbox import ReaderPool, ReadPolicy
+        # Imported here: a sync that finds nothing to do starts 40 ms sooner without it.
         from helpers.intake import Intake
 
-        pool = ReaderPool(ReadPolicy(self.policy), _workers(self.settings))
+        pool = _readers(self.settings, self.policy)
         intake = Intake(self.root, work, self.job, self.valid)
         with contextlib.closing(intake), pool:
             for reading in pool.read(intake, self.job.cancelled):
@@ -302,8 +302,16 @@ def _always(found: Description) -> Callable[[], Description]:
     return lambda: found
 
 
-def _workers(settings: Settings) -> int:
-    return settings.workers or min(os.cpu_count() or 1, limits.READERS_MAX)
+def _policy(settings: Settings) -> ChunkPolicy:
+    return ChunkPolicy(settings.chunk_chars, settings.chunk_overlap, settings.thai_words)
+
+
+def _readers(settings: Settings, policy: ChunkPolicy) -> ReaderPool:
+    """The reader processes of this installation; imported late for the same reason."""
+    from helpers.extract.sandbox import ReaderPool, ReadPolicy
+
+    workers = settings.workers or min(os.cpu_count() or 1, limits.READERS_MAX)
+    return ReaderPool(ReadPolicy(policy), workers)
 
 
 # --- the command line ----------------------------------------------------------------------
@@ -312,6 +320,7 @@ EXAMPLES = """examples:
   rag_sync.py --knowledge-dir ~/Documents --data-dir ~/.mcp-ragdoc
   rag_sync.py --check                 what a sync would change
   rag_sync.py --status                the latest job
+  rag_sync.py --try report.pdf        what would be indexed of one file, and what hinders
   rag_sync.py --force                 read every file again; rebuilds a damaged index
   rag_sync.py --clear --yes           delete the index, never a document
 """
@@ -346,12 +355,24 @@ def _run(settings: Settings, arguments: argparse.Namespace) -> int:
         return _show(service.cancel_sync(settings, arguments.cancel), arguments, progress.fields)
     if arguments.check:
         return _show(service.check_changes(settings), arguments, changes.readable)
+    if arguments.try_file is not None:
+        return _try(settings, arguments)
     if arguments.clear:
         return _show(service.clear_index(settings, None, arguments.yes), arguments, progress.fields)
     with progress.shown(settings.quiet) as show:
         outcome = queue.run_here(settings, story, force=arguments.force, progress=show)
     _show(outcome.state.public(), arguments, progress.summary)
     return outcome.exit_code
+
+
+def _try(settings: Settings, arguments: argparse.Namespace) -> int:
+    """Exit code 0 only where the file gave text."""
+    from helpers import trial
+
+    readers = functools.partial(_readers, settings, _policy(settings))
+    found = trial.attempt(arguments.try_file, readers)
+    _show(found.as_dict(), arguments, trial.readable)
+    return 0 if found.has_text else 1
 
 
 def _show(
@@ -375,6 +396,9 @@ def _parser() -> argparse.ArgumentParser:
     )
     what.add_argument("--cancel", metavar="JOB", help="ask a running job to stop")
     what.add_argument("--check", action="store_true", help="what a sync would change; a dry run")
+    what.add_argument(
+        "--try", dest="try_file", metavar="FILE", help="what would be indexed of one file"
+    )
     what.add_argument("--clear", action="store_true", help="delete the index (needs --yes)")
     what.add_argument("--force", action="store_true", help="read every file again")
     what.add_argument("--worker", action="store_true", help=argparse.SUPPRESS)
