@@ -51,6 +51,12 @@ OLE_ENTRIES = 100_000  # streams and storages of one compound file
 OLE_STREAM_BYTES = 256 * MIB  # bytes of one stream that is held whole
 PROPERTY_SET_BYTES = 1 * MIB  # bytes of a summary (title, keywords) that are looked at
 
+# --- extraction: documents inside documents (mail attachments, members of archives) ----
+NESTED_DEPTH = 3  # documents around the innermost one
+NESTED_MEMBERS = 10_000  # documents inside one document, at any depth
+NESTED_BYTES = 64 * MIB  # bytes of one of them
+NESTED_TOTAL_BYTES = 1 * GIB  # bytes of all of them
+
 # --- extraction: what a file is, and the text family ---------------------------------
 SNIFF_BYTES = 4 * KIB  # bytes of a file's head that decide what it is
 PDF_HEADER_BYTES = 1_024  # bytes within which %PDF must stand

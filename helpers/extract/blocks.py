@@ -32,7 +32,8 @@ class Location:
 
     def as_dict(self) -> dict[str, Any]:
         """Shape: {"kind", "label"} plus "page" | "slide" | "line" | "part" | "time" (number),
-        "sheet" + "row", or "section" + "line"; "end" where the block spans several.
+        "sheet" + "row", or "section" + "line"; "end" where the block spans several. A part of
+        a document inside the document has its "name" too, and "part" is the page in there.
         """
         found: dict[str, Any] = {"kind": self.kind, "label": self.label}
         if self.kind in ("sheet", "section"):
@@ -42,6 +43,8 @@ class Location:
                 found["row" if self.kind == "sheet" else "line"] = self.number
         elif self.number is not None:
             found[self.kind] = self.number
+        if self.kind == "part" and self.name is not None:
+            found["name"] = self.name
         if self.end is not None:
             found["end"] = self.end
         return found
@@ -100,13 +103,16 @@ class Context:
 
     `name` is the file's own name (a hint, never a path to open), `size` its length in bytes,
     `limits` the caps in force (None: the defaults of helpers.limits), `heartbeat` is to be
-    called now and then by long work.
+    called now and then by long work, `archives` says that members of a ZIP file are followed,
+    `inside` is nested.py's own count of the documents read inside this one.
     """
 
     name: str = ""
     size: int = 0
     limits: Any = None
     heartbeat: Callable[[], None] = _no_heartbeat
+    archives: bool = False
+    inside: Any = None
 
 
 Reader: TypeAlias = Callable[[BinaryIO, Context], Iterator[Item]]

@@ -27,7 +27,7 @@ from helpers.limits import (
     SECTION_LABEL_CHARS,
 )
 
-CHUNKER_VERSION = 3
+CHUNKER_VERSION = 4
 ROWS_CHARS = 900  # code points of the row offsets of one chunk
 STRETCH_SHARE = 1.15  # of the target: a rest that fits into this is not cut once more
 SUBSTANCE_SHARE = 0.5  # of the target: enough to stand alone when the next block does not fit
@@ -41,6 +41,7 @@ _LINES = frozenset({"line", "code"})
 _ABOVE = frozenset({"heading", "table_header"})
 _APART = frozenset({"page", "slide", "sheet", "part"})
 _OWN_HEADINGS = frozenset({"slide", "sheet", "part"})  # what stood above ends with the one before
+_ROWED = frozenset({"sheet", "section", "line"})  # the number of such a location counts rows
 _SPACES = re.compile(r"\s+")
 _COUNTED = re.compile(r"\b(line|row) ([0-9]+)$")
 _PARAGRAPH = re.compile("paragraph ([0-9]+)")
@@ -195,12 +196,14 @@ class _Running:
         group: tuple[str, Any] | None = None
         if place is not None and place.kind in _APART:
             group = (place.kind, place.name if place.kind == "sheet" else place.number)
-            if group[1] is None:
+            if place.kind == "part" and place.name is not None:
+                group = ("part", (place.name, place.number))
+            elif group[1] is None:
                 group = (place.kind, place.label)
         if group != self.group:
             self.finish()
             self.group, self.header = group, ""
-            if place is not None and place.kind in _OWN_HEADINGS:
+            if place is not None and place.kind in _OWN_HEADINGS and not _same(place, self.place):
                 self.path = self.chunk_path = ()
                 self.context = None
         self.place = place
@@ -245,8 +248,9 @@ class _Running:
             self.size += 1 if tight else 2
         elif kind == "table_row" and self.header:
             self._repeat_header()
-        if kind == "table_row" and block.location is not None and block.location.number is not None:
-            self.rows.append(f"{self.size}:{block.location.number}")
+        place = block.location
+        if kind == "table_row" and place is not None and place.kind in _ROWED and place.number:
+            self.rows.append(f"{self.size}:{place.number}")
         self.parts.append(text)
         self.size += len(text)
         self.kind = kind
@@ -383,6 +387,12 @@ def _clip_rows(rows: list[str]) -> str:
     """Rows as `offset:row offset:row …`, so that an answer can name the very row it found."""
     joined = " ".join(rows)
     return joined if len(joined) <= ROWS_CHARS else joined[: joined.rfind(" ", 0, ROWS_CHARS)]
+
+
+def _same(place: Place, other: Place | None) -> bool:
+    """Whether both stand in the same document inside the document, on whatever pages of it."""
+    named = place.kind == "part" and place.name is not None
+    return named and other is not None and other.kind == "part" and other.name == place.name
 
 
 def _continues(last: Place | None, place: Place | None) -> bool:
