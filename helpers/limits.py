@@ -38,6 +38,8 @@ ZIP_SMALL_PART_BYTES = 16 * MIB  # inflated bytes of a part that is held whole
 MARKUP_DEPTH = 1_000  # nested elements
 MARKUP_TOKEN_BYTES = 4 * MIB  # bytes of one tag, comment or other unbroken token
 MARKUP_NAMES = 20_000  # distinct element and attribute names of one part
+EQUATION_CHARS = 65_536  # code points of one equation that are told as LaTeX, the rest as it is
+EQUATION_DEPTH = 200  # nested groups of one equation; what is nested deeper is written flat
 OFFICE_TEXT_CHARS = 256_000_000  # code points one office document may yield
 OFFICE_BLOCK_CHARS = 65_536  # code points of one paragraph or row before it is cut
 OFFICE_RELATED_PARTS = 10_000  # headers, notes, slides and other parts one document names
@@ -45,6 +47,17 @@ SHEET_STRINGS = 5_000_000  # shared strings of one workbook
 SHEET_STRING_BYTES = 128 * MIB  # UTF-8 bytes of the shared strings of one workbook
 SHEET_REPEATED_CELLS = 20_000_000  # filled cells that ODF repeat counts may declare
 SHEET_REPEAT_COLUMNS = 16  # times one repeated cell is written out in a row
+
+# --- the console ---------------------------------------------------------------------
+LISTED_FILES = 200  # files in one page of the list
+LISTED_FOLDERS = 2_000  # folders that the console offers as a filter
+LISTED_JOBS = 50  # syncs in the history
+UI_THREADS = 16  # requests that are answered at the same time
+UI_CONNECTIONS = 400  # connections that may wait; beyond it the one that has waited longest goes
+UI_HEAD_BYTES = 16 * KIB  # bytes of a request's head
+UI_BODY_BYTES = 64 * KIB  # bytes of a request's body
+UI_HEAD_S = 10.0  # seconds within which a request's head must have come
+UI_STALL_S = 10.0  # seconds without progress in reading a body or writing an answer
 
 # --- extraction: compound files (DOC, XLS, PPT, HWP, MSG) ------------------------------
 OLE_ENTRIES = 100_000  # streams and storages of one compound file
@@ -56,6 +69,14 @@ NESTED_DEPTH = 3  # documents around the innermost one
 NESTED_MEMBERS = 10_000  # documents inside one document, at any depth
 NESTED_BYTES = 64 * MIB  # bytes of one of them
 NESTED_TOTAL_BYTES = 1 * GIB  # bytes of all of them
+
+# --- extraction: Hangul (HWP, HWPX) ------------------------------------------------------
+HWP_STREAM_BYTES = 512 * MIB  # inflated bytes of one section of an HWP document
+HWP_RATIO = 200  # inflated bytes per stored byte of such a stream
+HWP_RATIO_FROM_BYTES = 32 * MIB  # inflated bytes below which the ratio is not looked at
+HWP_RECORD_BYTES = 16 * MIB  # bytes of one record that is looked into
+HWP_LEVELS = 1_000  # records within each other
+HANGUL_HEADING_CHARS = 150  # code points; a longer paragraph in a heading's style is no heading
 
 # --- extraction: what a file is, and the text family ---------------------------------
 SNIFF_BYTES = 4 * KIB  # bytes of a file's head that decide what it is
@@ -115,6 +136,13 @@ READER_TERMS_CHARS = 40_000  # code points of one chunk's terms
 READER_FILES = 5_000  # files after which a reader process is replaced
 READER_RECYCLE_BYTES = 160 * MIB  # resident bytes between two files, above which it is replaced
 READER_QUEUE_BYTES = 1 * MIB  # bytes of a file up to which another may wait behind it
+READER_QUESTIONS = 20_000  # pages, images and recordings that one document has recognised
+READER_QUESTIONS_OPEN = 4  # of them waiting for their answer at the same time
+READER_ATTACHED_BYTES = 256 * MIB  # bytes of inner files that one document hands out for it
+READER_ATTACHED_PART_BYTES = 1 * MIB  # bytes of an inner file in one frame
+READER_ANSWER_CHARS = 4_000_000  # code points of one answer
+READER_ANSWER_PART_BYTES = 256 * KIB  # bytes of an answer sent at once
+READER_ANSWER_S = 5.0  # seconds that a reader process may take to accept one
 
 # --- jobs ----------------------------------------------------------------------------
 JOB_HISTORY = 50  # finished job files kept

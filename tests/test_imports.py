@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-GROUND = {"errors", "limits", "files", "log", "config", "packages", "environment"}
+GROUND = {"errors", "limits", "files", "log", "config", "packages", "environment", "recognition"}
 STORY_ROOMS = {"source", "language", "extract", "store", "semantic", "remote", "retrieve", "jobs"}
 SERVICE_ROOMS = {"jobs", "store", "config", "source", "language", "extract", "semantic"}
 DOOR_ROOMS = {"service", "clients", "evaluate", "doctor", "bundle", "setup"}

@@ -1,6 +1,6 @@
 """The types every reader speaks: where a text stood, the text itself, and what was noticed.
 
-Promises: all types are immutable, need nothing but the standard library, and carry the
+Promises: all types are immutable, need nothing but the ground, and carry the
 original text verbatim (after charset decoding and format-level repair only).
 Does not: read files, split text into chunks, or judge which format a file has.
 """
@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO, TypeAlias
+
+from helpers.recognition import NoRecognition, Recognition
 
 LOCATION_KINDS = ("page", "slide", "sheet", "section", "line", "time", "part")
 BLOCK_KINDS = ("paragraph", "heading", "table_header", "table_row", "code", "line")
@@ -103,14 +105,16 @@ class Context:
 
     `name` is the file's own name (a hint, never a path to open), `size` its length in bytes,
     `limits` the caps in force (None: the defaults of helpers.limits), `heartbeat` is to be
-    called now and then by long work, `archives` says that members of a ZIP file are followed,
-    `inside` is nested.py's own count of the documents read inside this one.
+    called now and then by long work, `recognize` asks for the text of a picture or recording,
+    `archives` says that members of a ZIP file are followed, `inside` is nested.py's own count of
+    the documents read inside this one.
     """
 
     name: str = ""
     size: int = 0
     limits: Any = None
     heartbeat: Callable[[], None] = _no_heartbeat
+    recognize: Recognition = field(default_factory=NoRecognition)
     archives: bool = False
     inside: Any = None
 

@@ -19,11 +19,12 @@ import socket
 import struct
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, BinaryIO, NamedTuple
 
 from helpers.errors import Unread, limit_reached
 from helpers.extract import confine, frames
+from helpers.extract.asking import Asking
 from helpers.limits import (
     READER_FIELD_CHARS,
     READER_FRAME_CHARS,
@@ -70,7 +71,7 @@ def main(descriptor: int, parent: int) -> None:
         while True:
             work = inbox.next_file()
             with work.file:
-                leaving = serve(work, line, settings)
+                leaving = serve(work, line, settings, inbox.answer)
             if leaving:
                 break
     except (Leave, ConnectionError):
@@ -78,13 +79,19 @@ def main(descriptor: int, parent: int) -> None:
     os._exit(0)
 
 
-def serve(work: Work, line: Line, settings: dict[str, Any]) -> bool:
-    """Read one file and tell the parent; True when this process had better be replaced."""
+def serve(
+    work: Work, line: Line, settings: dict[str, Any], receive: Callable[[], list[Any]]
+) -> bool:
+    """Read one file and tell the parent; True when this process had better be replaced.
+
+    `receive` waits for the parent's next answer to a question about a picture or recording.
+    """
     line.number = work.number
     line.allow_cpu()
     error: list[str] | None = None
     leaving = False
-    reading = Document(work, line, settings)
+    asking = Asking(work.file, settings["recognition"], line.send, receive)
+    reading = Document(work, line, settings, asking)
     try:
         reading.run()
     except (Leave, ConnectionError):
@@ -113,8 +120,8 @@ def serve(work: Work, line: Line, settings: dict[str, Any]) -> bool:
 class Document:
     """One file on its way: items from its reader, chunks out of them, frames to the parent."""
 
-    def __init__(self, work: Work, line: Line, settings: dict[str, Any]) -> None:
-        self.work, self.line, self.settings = work, line, settings
+    def __init__(self, work: Work, line: Line, settings: dict[str, Any], asking: Asking) -> None:
+        self.work, self.line, self.settings, self.asking = work, line, settings, asking
         self.format = ""
         self.title: str | None = None
         self.encoding: str | None = None
@@ -195,6 +202,8 @@ class Document:
         if self.notices:
             payload["notices"] = self.notices
         if end is not None:
+            if self.asking.wanted:
+                payload["wanted"] = list(self.asking.wanted)
             payload["end"] = end
         self.line.send(payload)
         self.found += len(self.chunks)
@@ -207,7 +216,7 @@ class Document:
     def _context(self) -> Any:
         from helpers.extract.blocks import Context
 
-        return Context(self.work.name, self.work.size, None, self.line.beat)
+        return Context(self.work.name, self.work.size, None, self.line.beat, self.asking)
 
     def _tapped(self, items: Iterable[Any]) -> Iterator[Any]:
         """The items, noting what they say about the document; notices go no further."""
@@ -273,6 +282,14 @@ class Inbox:
     def __init__(self, channel: socket.socket) -> None:
         self.channel = channel
         self._files: collections.deque[int] = collections.deque()
+        self._later: collections.deque[dict[str, Any]] = collections.deque()
+
+    def answer(self) -> list[Any]:
+        """The next answer; a file that arrives before it is kept. Raises Leave."""
+        while "answer" not in (request := self.receive()):
+            self._later.append(request)
+        answer: list[Any] = request["answer"]
+        return answer
 
     def receive(self) -> dict[str, Any]:
         """The next request. Raises Leave when there will be none."""
@@ -284,7 +301,9 @@ class Inbox:
 
     def next_file(self) -> Work:
         """Wait for the next file. Raises Leave when there will be none."""
-        request = self.receive()
+        request = self._later.popleft() if self._later else self.receive()
+        while "answer" in request:  # to a file that ended without waiting for it
+            request = self.receive()
         if "handle" in request:  # Windows: duplicated into this process by the parent
             import msvcrt
 

@@ -13,6 +13,8 @@ Does not: open files, know processes, or know formats.
 
 from __future__ import annotations
 
+import base64
+import binascii
 import json
 import re
 import struct
@@ -23,17 +25,20 @@ from typing import Any
 from helpers.errors import UNREAD_CODES
 from helpers.limits import (
     CHUNK_TEXT_CHARS,
+    READER_ATTACHED_PART_BYTES,
     READER_FIELD_CHARS,
     READER_FRAME_BYTES,
     READER_NOTICES,
     READER_TERMS_CHARS,
 )
+from helpers.recognition import FAMILIES, Wanted
 
 HEADER = struct.Struct(">II")  # payload bytes, file number
 LABELS = 200  # tags, aliases or extra facts of one document
 DEPTH = 12  # entries of one chunk's heading path or location
 _WHOLE = 2**53  # numbers of a location stay below this
-_KEYS = frozenset({"begin", "chunks", "notices", "end"})
+ORIENTATIONS = range(1, 9)  # of EXIF
+_KEYS = frozenset({"begin", "chunks", "notices", "attach", "ask", "wanted", "end"})
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False).encode
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 _LONE = re.compile("[\ud800-\udfff]")
@@ -82,6 +87,15 @@ class Remark:
     location: dict[str, Any] | None
 
 
+@dataclass(frozen=True, slots=True)
+class Question:
+    """Something to recognise in the document, or in the inner file `attached`."""
+
+    number: int
+    wanted: Wanted
+    attached: int | None
+
+
 @dataclass(slots=True)
 class Frame:
     """One checked frame. `error` is (code, reason, remedy) and counts only where `ended`;
@@ -93,6 +107,9 @@ class Frame:
     begin: Beginning | None = None
     chunks: list[AnalysedChunk] = field(default_factory=list)
     notices: list[Remark] = field(default_factory=list)
+    attach: tuple[int, bytes] | None = None
+    ask: Question | None = None
+    wanted: tuple[str, ...] = ()
     ended: bool = False
     error: tuple[str, str, str] | None = None
     leaving: bool = False
@@ -162,6 +179,14 @@ def checked(number: int, body: bytes) -> Frame:
         frame.chunks = [_chunk(row) for row in _list(value["chunks"], READER_FRAME_BYTES)]
     if "notices" in value:
         frame.notices = [_remark(row) for row in _list(value["notices"], READER_NOTICES + 1)]
+    if "attach" in value:
+        frame.attach = _attachment(value["attach"])
+    if "ask" in value:
+        frame.ask = _question(value["ask"])
+    if "wanted" in value:
+        frame.wanted = _texts(value["wanted"], len(FAMILIES))
+        if not set(FAMILIES.values()).issuperset(frame.wanted):
+            raise BadFrame("unknown family")
     if "end" in value:
         frame.ended = True
         frame.error, frame.leaving = _ending(value["end"])
@@ -211,6 +236,37 @@ def _remark(value: Any) -> Remark:
         raise BadFrame("notice of another shape")
     code, message, location = value
     return Remark(_text(code), _text(message), None if location is None else _location(location))
+
+
+def _attachment(value: Any) -> tuple[int, bytes]:
+    if type(value) is not list or len(value) != 2 or type(value[1]) is not str:
+        raise BadFrame("attachment of another shape")
+    try:
+        data = base64.b64decode(value[1], validate=True)
+    except (ValueError, binascii.Error):
+        raise BadFrame("attachment that is no base64") from None
+    if len(data) > READER_ATTACHED_PART_BYTES:
+        raise BadFrame("attachment of another size")
+    return _number(value[0]), data
+
+
+def _question(value: Any) -> Question:
+    if type(value) is not list or len(value) != 7:
+        raise BadFrame("question of another shape")
+    number, kind, page, pages, dpi, orientation, attached = value
+    if type(kind) is not str or kind not in FAMILIES:
+        raise BadFrame("question of another kind")
+    if type(orientation) is not int or orientation not in ORIENTATIONS:
+        raise BadFrame("orientation out of range")
+    counts = [None if count is None else _number(count) for count in (page, pages, dpi, attached)]
+    wanted = Wanted(kind, counts[0], counts[1], counts[2], orientation)
+    return Question(_number(number), wanted, counts[3])
+
+
+def _number(value: Any) -> int:
+    if type(value) is not int or not 0 < value < 2**31:
+        raise BadFrame("number out of range")
+    return value
 
 
 def _ending(value: Any) -> tuple[tuple[str, str, str] | None, bool]:

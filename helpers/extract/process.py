@@ -18,6 +18,7 @@ import socket
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,7 @@ from helpers.errors import Unread
 from helpers.extract.child import LENGTH, MEND
 from helpers.extract.frames import FrameReader
 from helpers.extract.reading import Document, ReaderLimits, ReadPolicy, timeout_reached
+from helpers.recognition import Answer, Recogniser
 
 ROOT = Path(__file__).resolve().parents[2]
 QUEUE = 2  # files in one process: one read, one waiting so that it never idles
@@ -41,7 +43,7 @@ class ReaderProcess:
     """A reader process, its channel, and the files it holds (the first is being read).
 
     Clocks: `heard` is when it last made progress, `began` when its file's turn came, `away`
-    how long since then it waited for this side to listen.
+    how long since then it waited for this side: to listen, or to answer one of `questions`.
     """
 
     def __init__(self, settings: dict[str, Any], caps: ReaderLimits) -> None:
@@ -53,6 +55,8 @@ class ReaderProcess:
         self.files = 0
         self.heard = self.began = self.seen = self.weighed = time.monotonic()
         self.away = 0.0
+        self.questions = 0  # that wait for their answer; the clocks stand still meanwhile
+        self.asked = 0.0
         self.channel, theirs = socket.socketpair()
         with theirs:
             self.popen = _spawn(theirs)
@@ -63,7 +67,7 @@ class ReaderProcess:
 
     def has_room(self) -> bool:
         """Whether a file may wait here behind the one being read."""
-        if self.leaving or not 0 < len(self.documents) < QUEUE:
+        if self.leaving or self.questions or not 0 < len(self.documents) < QUEUE:
             return False
         return all(d.file.size <= limits.READER_QUEUE_BYTES for d in self.documents)
 
@@ -84,14 +88,34 @@ class ReaderProcess:
         """Listened from `began` to `now`. Where it had something to say, the time since the
         last look was spent waiting for this side, and is not held against it.
         """
-        if heard:
+        if heard and not self.questions:
             self.away += max(0.0, began - self.seen)
         self.seen = now
+
+    def ask(self) -> None:
+        """It has asked something: its clocks stand still until every question is answered."""
+        if not self.questions:
+            self.asked = time.monotonic()
+        self.questions += 1
+
+    def answer(self, number: int, answer: Answer) -> None:
+        """Hand over the answer to a question. Raises OSError when it takes none."""
+        self.questions -= 1
+        if not self.questions:
+            self.seen = self.heard = time.monotonic()
+            self.away += self.seen - self.asked
+        self.channel.settimeout(limits.READER_ANSWER_S)
+        try:
+            for part in packed_answer(number, answer):
+                self.channel.sendall(part)
+        finally:
+            self.channel.setblocking(False)
 
     def done(self, document: Document, leaving: bool) -> None:
         """Its file has ended; decide whether it serves on."""
         self.began = self.seen = time.monotonic()
         self.away = 0.0
+        self.questions = 0
         self.files += 1
         if leaving or self.files >= self.caps.files:
             self.leaving = True
@@ -133,14 +157,36 @@ class ReaderProcess:
     def _send(self, request: dict[str, Any], descriptor: int | None = None) -> None:
         if descriptor is not None and sys.platform == "win32":
             request["handle"] = _windows_handle(descriptor, self.popen)
-        body = json.dumps(request).encode()
-        data = LENGTH.pack(len(body)) + body
+        data = _packed(request)
         if descriptor is None or sys.platform == "win32":
             sent = self.channel.send(data)
         else:
             sent = socket.send_fds(self.channel, [data], [descriptor])
         if sent != len(data):
             raise BrokenPipeError("the reader process takes no requests")
+
+
+def packed_answer(number: int, answer: Answer) -> Iterator[bytes]:
+    """The requests that carry an answer: one, or several for a long one."""
+    if isinstance(answer, Unread):
+        error = [answer.code, answer.reason, answer.remedy]
+        yield _packed({"answer": [number, error, [], "", {}, False]})
+        return
+    part: list[tuple[Any, ...]] = []
+    size = 0
+    for piece in answer.pieces:
+        if size + len(piece.text) > limits.READER_ANSWER_PART_BYTES // 6 and part:
+            yield _packed({"answer": [number, None, part, "", {}, True]})
+            part, size = [], 0
+        part.append((piece.text, piece.confidence, piece.start, piece.end))
+        size += len(piece.text)
+    facts = dict(answer.facts)
+    yield _packed({"answer": [number, None, part, answer.engine, facts, False]})
+
+
+def _packed(request: dict[str, Any]) -> bytes:
+    body = json.dumps(request).encode()
+    return LENGTH.pack(len(body)) + body
 
 
 def resident_bytes(pid: int) -> int:
@@ -191,13 +237,20 @@ def _environment() -> dict[str, str]:
     return reader_environment() | thai
 
 
-def child_settings(policy: ReadPolicy, registry: str, paths: tuple[str, ...]) -> dict[str, Any]:
+def child_settings(
+    policy: ReadPolicy, registry: str, paths: tuple[str, ...], recogniser: Recogniser | None
+) -> dict[str, Any]:
     caps = policy.limits
+    refusals = None
+    if recogniser is not None:
+        told = recogniser.refusals()
+        refusals = {family: [why.code, why.reason, why.remedy] for family, why in told.items()}
     packages = [path for path in sys.path if Path(path).name in ("site-packages", "dist-packages")]
     return {
         "registry": registry,
         "paths": [*packages, *paths],
         "chunk": [policy.chunk.chars, policy.chunk.overlap, policy.chunk.thai_words],
+        "recognition": refusals,
         **dataclasses.asdict(caps),
     }
 

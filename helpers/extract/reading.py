@@ -16,6 +16,7 @@ from helpers import limits
 from helpers.errors import Unread, limit_reached
 from helpers.extract.frames import AnalysedChunk, BadFrame, Frame, Remark
 from helpers.language.chunk import ChunkPolicy
+from helpers.recognition import Session
 
 HEARTBEATS = 100_000  # heartbeats of one file
 SPLIT = "Split the document into smaller ones."
@@ -72,7 +73,8 @@ class Reading:
     `error` is set where the whole file could not be read; `chunks` is empty then. Where
     `streaming`, the document is longer than the buffer: take `chunks` to its end before asking
     for the next Reading, be ready for Unread or Cancelled out of it, and look at `title`,
-    `metadata` and `notices` after it. `metadata` has `tags`, `aliases` and `extra`.
+    `metadata`, `notices` and `wanted` after it. `metadata` has `tags`, `aliases` and `extra`;
+    `wanted` are the families of recognition (recognition.FAMILIES) that it would have used.
     """
 
     ticket: int
@@ -84,6 +86,7 @@ class Reading:
     notices: list[Remark] = field(default_factory=list)
     chunks: Iterator[AnalysedChunk] = field(default_factory=lambda: iter(()))
     streaming: bool = False
+    wanted: frozenset[str] = frozenset()
 
 
 class Document:
@@ -99,6 +102,9 @@ class Document:
         self.size = 0
         self.chars = 0
         self.heartbeats = 0
+        self.questions = 0
+        self.waiting: set[int] = set()  # numbers of questions without an answer
+        self.session: Session | None = None
         self.ended = False
 
     def accept(self, frame: Frame) -> None:
@@ -121,6 +127,7 @@ class Document:
         if len(reading.notices) > limits.READER_NOTICES + 1:
             raise BadFrame("too many notices")
         self.chunks += frame.chunks
+        reading.wanted |= set(frame.wanted)
         if frame.ended:
             self.ended = True
             if frame.error is not None:

@@ -25,6 +25,7 @@ from typing import BinaryIO
 from helpers import limits
 from helpers.errors import Cancelled, RagDocError, Unread, limit_reached
 from helpers.extract.child import MEND
+from helpers.extract.exchange import Exchange
 from helpers.extract.frames import AnalysedChunk, BadFrame, Frame, Remark
 from helpers.extract.process import ReaderProcess, child_settings, resident_bytes
 from helpers.extract.reading import (
@@ -36,6 +37,7 @@ from helpers.extract.reading import (
     ReadPolicy,
     timeout_reached,
 )
+from helpers.recognition import Recogniser
 
 __all__ = [
     "AnalysedChunk",
@@ -68,12 +70,15 @@ class ReaderPool:
         *,
         registry: str = REGISTRY,
         paths: tuple[str, ...] = (),
+        recogniser: Recogniser | None = None,
     ) -> None:
         self.policy = policy
         self.workers = max(1, min(workers, limits.READERS_MAX))
-        self._settings = child_settings(policy, registry, paths)
+        self._settings = child_settings(policy, registry, paths, recogniser)
         self._processes: list[ReaderProcess] = []
+        self._exchange = Exchange(recogniser)
         self._selector = selectors.DefaultSelector()
+        self._selector.register(self._exchange.near, selectors.EVENT_READ)
         self._ready: collections.deque[Document] = collections.deque()
         self._again: collections.deque[Document] = collections.deque()
         self._received = memoryview(bytearray(RECEIVE_BYTES))
@@ -97,6 +102,7 @@ class ReaderPool:
         for process in list(self._processes):
             self._drop(process)
         self._selector.close()
+        self._exchange.close()
 
     @property
     def pids(self) -> list[int]:
@@ -193,6 +199,7 @@ class ReaderPool:
         process = next(p for p in self._processes if document in p.documents)
         with selectors.DefaultSelector() as selector:
             selector.register(process.channel, selectors.EVENT_READ, process)
+            selector.register(self._exchange.near, selectors.EVENT_READ)
             while True:
                 while document.chunks:
                     yield document.chunks.popleft()
@@ -210,6 +217,9 @@ class ReaderPool:
         began = time.monotonic()
         heard = {key.data for key, _ in selector.select(self._tick())}
         now = time.monotonic()
+        if None in heard:
+            heard.remove(None)
+            self._answer()
         for process in watched:
             process.account(began, now, process in heard)
         for process in heard:
@@ -220,6 +230,14 @@ class ReaderPool:
         for process in watched:
             if process in self._processes:
                 self._judge(process, now, process in heard)
+
+    def _answer(self) -> None:
+        """Hand over what was recognised. A process that takes none is noticed when it is read."""
+        for document, number, answer in self._exchange.answers():
+            for process in self._processes:
+                if document in process.documents:
+                    with contextlib.suppress(OSError):
+                        process.answer(number, answer)
 
     def _tick(self) -> float:
         caps = self.policy.limits
@@ -255,7 +273,10 @@ class ReaderPool:
         document = process.documents[0]
         process.progress()
         document.accept(frame)
+        if self._exchange.take(document, frame):
+            process.ask()
         if document.ended:
+            self._exchange.close_session(document)
             process.documents.popleft()
             process.done(document, frame.leaving)
             if not document.reading.streaming:
@@ -275,7 +296,9 @@ class ReaderPool:
                 self._fail(process, None)
             return
         error: Unread | None = None
-        if silent > caps.stall_s and not heard:
+        if process.questions:
+            pass  # it waits for an answer, whose engine has limits of its own
+        elif silent > caps.stall_s and not heard:
             error = timeout_reached("seconds without progress", silent, caps.stall_s)
         elif now - process.began - process.away > document.wall_s():
             spent = now - process.began - process.away
@@ -297,6 +320,8 @@ class ReaderPool:
         itself before the file gave any sign of life, the file is tried once more.
         """
         self._drop(process)
+        if process.documents:
+            self._exchange.close_session(process.documents[0])
         waiting = list(process.documents)
         process.documents.clear()
         if not process.greeted:
@@ -324,15 +349,22 @@ class ReaderPool:
     def _abandon(self) -> None:
         for process in list(self._processes):
             if process.documents:
+                self._exchange.close_session(process.documents[0])
                 process.documents.clear()
                 self._drop(process)
         self._ready.clear()
         self._again.clear()
 
 
-def read_one(file: BinaryIO, name: str, size: int, policy: ReadPolicy) -> Reading:
+def read_one(
+    file: BinaryIO,
+    name: str,
+    size: int,
+    policy: ReadPolicy,
+    recogniser: Recogniser | None = None,
+) -> Reading:
     """Read one file in a process of its own, chunks held whole: for self-tests, not for bulk."""
-    with ReaderPool(policy) as pool:
+    with ReaderPool(policy, recogniser=recogniser) as pool:
         for reading in pool.read([OpenedFile(0, file, name, size)]):
             try:
                 reading.chunks = iter(list(reading.chunks))

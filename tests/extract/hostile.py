@@ -8,6 +8,7 @@ from __future__ import annotations
 import ctypes
 import gc
 import importlib
+import io
 import os
 import signal
 import socket
@@ -23,6 +24,7 @@ from typing import Any, BinaryIO
 from helpers.errors import Unread
 from helpers.extract import formats
 from helpers.extract.blocks import Block, Context, Item, Location, Metadata, Notice
+from helpers.recognition import Wanted, Within
 
 BIG = 100_000_000  # bytes
 
@@ -301,3 +303,56 @@ def read_scan(file: BinaryIO, context: Context) -> Iterator[Item]:
 
 def read_name(file: BinaryIO, context: Context) -> Iterator[Item]:
     yield line(f"{context.name} {context.size} {file.read().decode()}")
+
+
+# --- asking --------------------------------------------------------------------------
+
+
+def read_ask(file: BinaryIO, context: Context) -> Iterator[Item]:
+    """Each page of five asked ahead, then each answer, or why there is none."""
+    begun = [context.recognize.begin(Wanted("page", page, 5, 300)) for page in range(1, 6)]
+    for page, pending in enumerate(begun, 1):
+        try:
+            found = pending.result()
+        except Unread as unread:
+            yield line(f"{page} {unread.code}: {unread.reason}. {unread.remedy}")
+        else:
+            told = " / ".join(f"{p.text} {p.confidence} {p.start} {p.end}" for p in found.pieces)
+            yield line(f"{page} by {found.engine} {dict(found.facts)}: {told}")
+
+
+def read_ask_once(file: BinaryIO, context: Context) -> Iterator[Item]:
+    yield line(context.recognize(Wanted("image", orientation=6)).pieces[0].text)
+
+
+def read_ask_unread(file: BinaryIO, context: Context) -> Iterator[Item]:
+    context.recognize.begin(Wanted("page", 1))
+    yield line("it does not wait for the answer")
+
+
+def read_ask_within(file: BinaryIO, context: Context) -> Iterator[Item]:
+    inner = io.BytesIO(b"inner" * 500_000)
+    inner.seek(7)
+    for page in (1, 2):
+        yield line(Within(context.recognize, inner)(Wanted("page", page)).pieces[0].text)
+    yield line(f"at {inner.tell()}")
+
+
+def read_ask_long(file: BinaryIO, context: Context) -> Iterator[Item]:
+    found = context.recognize(Wanted("sound"))
+    yield line(f"{len(found.pieces)} {sum(len(piece.text) for piece in found.pieces)}")
+
+
+def read_ask_loop(file: BinaryIO, context: Context) -> Iterator[Item]:
+    context.recognize(Wanted("page", 1))
+    while True:
+        pass
+    yield line("never")
+
+
+def read_ask_nonsense(file: BinaryIO, context: Context) -> Iterator[Item]:
+    pack = struct.Struct(">II").pack
+    body = b'{"ask":[1,"page","/etc/passwd",null,null,1,null]}'
+    _channel().sendall(pack(len(body), 1) + body)
+    time.sleep(1_000)
+    yield line("never")
