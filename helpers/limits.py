@@ -62,6 +62,7 @@ UI_STALL_S = 10.0  # seconds without progress in reading a body or writing an an
 # --- extraction: compound files (DOC, XLS, PPT, HWP, MSG) ------------------------------
 OLE_ENTRIES = 100_000  # streams and storages of one compound file
 OLE_STREAM_BYTES = 256 * MIB  # bytes of one stream that is held whole
+XLS_PROTECTED_BYTES = 64 * MIB  # bytes of a workbook that is decrypted, which is done in memory
 PROPERTY_SET_BYTES = 1 * MIB  # bytes of a summary (title, keywords) that are looked at
 
 # --- extraction: documents inside documents (mail attachments, members of archives) ----
@@ -74,9 +75,21 @@ NESTED_TOTAL_BYTES = 1 * GIB  # bytes of all of them
 HWP_STREAM_BYTES = 512 * MIB  # inflated bytes of one section of an HWP document
 HWP_RATIO = 200  # inflated bytes per stored byte of such a stream
 HWP_RATIO_FROM_BYTES = 32 * MIB  # inflated bytes below which the ratio is not looked at
+HWP_INFO_BYTES = 16 * MIB  # inflated bytes of a document's table of styles
 HWP_RECORD_BYTES = 16 * MIB  # bytes of one record that is looked into
 HWP_LEVELS = 1_000  # records within each other
 HANGUL_HEADING_CHARS = 150  # code points; a longer paragraph in a heading's style is no heading
+
+# --- extraction: mail ------------------------------------------------------------------
+MAIL_HEADER_BYTES = 256 * KIB  # bytes of one message's or part's header
+MAIL_FIELD_CHARS = 4_000  # code points of one header field that is shown, such as To
+MAIL_TEXT_BYTES = 16 * MIB  # bytes of one text of a mail, decoded
+MAIL_PARTS = 1_000  # parts of one message
+MAIL_DEPTH = 20  # parts within parts
+
+# --- extraction: RTF -----------------------------------------------------------------
+RTF_DEPTH = 50_000  # groups within groups
+RTF_TABLE_DEPTH = 32  # tables within tables; deeper ones are read as the deepest
 
 # --- extraction: what a file is, and the text family ---------------------------------
 SNIFF_BYTES = 4 * KIB  # bytes of a file's head that decide what it is
