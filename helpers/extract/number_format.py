@@ -44,7 +44,7 @@ BUILT_IN = {
 
 _TOKEN = re.compile(
     r'"(?P<quoted>[^"]*)"?|\\(?P<escaped>.)|[_*](?P<space>.)|\[(?P<bracket>[^\]]*)\]'
-    r"|(?P<general>General)|(?P<half>AM/PM|A/P|오전/오후|上午/下午)"
+    r"|(?P<general>(?i:General))|(?P<half>AM/PM|A/P|오전/오후|上午/下午)"
     r"|(?P<date>[yY]+|[mM]+|[dD]+|[hH]+|[sS]+(?:\.0+)?|[bB]+|[eEgG]{1,4}(?![+-])|a{3,4})"
     r"|(?P<exponent>[eE][+-])|(?P<digits>[0#?.,%/]+)|(?P<other>.)",
     re.DOTALL,
@@ -55,7 +55,7 @@ _BUDDHIST = re.compile(r"\$-(?:[0-9a-fA-F]{1,2})?07[0-9a-fA-F]{4}$|\$-(?:107|D07
 
 def renderer(code: str, epoch_1904: bool = False) -> Render:
     """A function from a cell's raw number, as the file writes it, to what is shown."""
-    if len(code) > FORMAT_CHARS or code.strip() in ("", "@", "General"):
+    if len(code) > FORMAT_CHARS or code.strip().casefold() in ("", "@", "general"):
         return plain
     sections = [_tokens(section) for section in _sections(code)]
     main = sections[0]
