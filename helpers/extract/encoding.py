@@ -175,7 +175,7 @@ class _Evidence:
         self.good += len(text) - len(text.encode("ascii", "ignore")) - bad
         room = limits.ENCODING_SAMPLE_BYTES - len(self.sample)
         if room > 0:
-            self.sample += _dense_lines(raw[: len(raw) - len(self.pending)], room)
+            self.sample += dense_lines(raw[: len(raw) - len(self.pending)], room)
         return self.seen >= limits.ENCODING_EVIDENCE_BYTES
 
     def verdict(self) -> Encoding:
@@ -189,14 +189,14 @@ class _Evidence:
             return _short_verdict(self.sample)
         if self.good > 2 * self.bad:
             return Encoding("utf-8", "UTF-8")
-        return _legacy(self.sample)
+        return legacy(self.sample)
 
 
 def _controls(raw: bytes) -> int:
     return len(raw) - len(raw.translate(None, _CONTROLS))
 
 
-def _dense_lines(raw: bytes, room: int) -> bytes:
+def dense_lines(raw: bytes, room: int) -> bytes:
     """Lines of `raw` that hold non-ASCII bytes, at most about `room` bytes of them."""
     kept: list[bytes] = []
     for line in raw.splitlines(keepends=True):
@@ -214,7 +214,7 @@ def _short_verdict(sample: bytes) -> Encoding:
     """UTF-8 against the rest where a few bytes may pass as UTF-8 by chance: EUC-KR and TIS-620
     have two-letter words that UTF-8 reads as rare Latin letters.
     """
-    found = _legacy(sample)
+    found = legacy(sample)
     text = sample.replace(_REPLACEMENT, b"").decode("utf-8", "replace")
     bad = text.count("\ufffd")
     if not bad and not _SUSPICIOUS.search(text):
@@ -245,7 +245,7 @@ def _utf8_bits(text: str) -> int:
     return bits
 
 
-def _legacy(sample: bytes) -> Encoding:
+def legacy(sample: bytes) -> Encoding:
     """The cheapest of Korean, Thai and Western for a sample that is no UTF-8."""
     high = max(1, high_bytes(sample))
     costs = _bits(sample)

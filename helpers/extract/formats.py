@@ -105,17 +105,17 @@ FORMATS = (
     _office("ods", "OpenDocument spreadsheet", "odf", "ods ots"),
     _office("odp", "OpenDocument presentation", "odf", "odp otp"),
     _office("pdf", "PDF", "pdf", "pdf", package="pypdf"),
-    _known("doc", "Word 97-2003 document", "doc dot"),
+    _office("doc", "Word 97-2003 document", "doc", "doc dot"),
     _office("xls", "Excel 97-2003 workbook", "xls", "xls xlt xlw"),
     _known("ppt", "PowerPoint 97-2003 presentation", "ppt pps pot"),
     _known("xlsb", "binary Excel workbook", "xlsb"),
     _office("hwp", "Hangul Word Processor document", "hwp", "hwp hwt"),
-    _known("hwpx", "Hangul Word Processor XML document", "hwpx"),
+    _office("hwpx", "Hangul Word Processor XML document", "hwpx", "hwpx hwtx"),
     _office("rtf", "Rich Text Format document", "rtf", "rtf"),
     _known("epub", "EPUB book", "epub"),
-    _known("eml", "e-mail message", "eml mht mhtml"),
+    _office("eml", "e-mail message", "mail", "eml emlx mht mhtml"),
     _known("msg", "Outlook message", "msg"),
-    _known("mbox", "mailbox", "mbox"),
+    _office("mbox", "mailbox", "mbox", "mbox mbx"),
     _known("fodt", "flat OpenDocument file", "fodt fods fodp fodg"),
     _known("odg", "OpenDocument drawing", "odg otg odf odc odb"),
     _known("spreadsheetml2003", "Excel 2003 XML spreadsheet", ""),
@@ -134,6 +134,7 @@ BY_NAME = {entry.name: entry for entry in FORMATS}
 _BY_EXTENSION = {ending: entry for entry in FORMATS for ending in entry.extensions}
 _BY_FILE_NAME = {known: entry for entry in FORMATS for known in entry.file_names}
 _ZIP_BASED = {"docx", "xlsx", "xlsm", "xlsb", "pptx", "odt", "ods", "odp", "odg", "epub", "hwpx"}
+_MAIL_BASED = {"doc", "xls", "ppt", "msg", "eml", "mbox"}  # what a mail or web archive is named
 _OLE_BASED = {"doc", "xls", "ppt", "hwp", "msg"}
 
 
@@ -285,12 +286,13 @@ def _text_format(start: bytes, named: Format | None, name: str) -> Format:
         return BY_NAME[kind]
     if sniff.looks_like_html(start):
         return BY_NAME["html"]
+    mail = sniff.mail_kind(start)
+    if mail is not None and (named is None or named.name in _MAIL_BASED):
+        return BY_NAME["eml" if named is not None and named.name == "eml" else mail]
     if named is None:
         ending = extension(name)
         shown = f".{ending}" if ending else "without an ending"
         raise Unread("unsupported", f"No reader for files {shown}", _CONVERT)
-    if named.name in ("xls", "doc", "ppt") and start.lstrip().startswith(b"MIME-Version:"):
-        return BY_NAME["eml"]
     if named.name == "xls" and b"\t" in start and b"\0" not in start:
         return BY_NAME["tsv"]
     if named.name in _ZIP_BASED:
@@ -324,10 +326,8 @@ def _unsupported(found: Format, name: str) -> Unread:
 
 _CONVERT = "Convert it to a supported format, or exclude it."
 _SAVE_AS = {
-    "doc": "Save it as .docx.",
     "xlsb": "Save it as .xlsx.",
     "ppt": "Save it as .pptx.",
-    "hwpx": "Save it as .docx, .odt or .pdf.",
     "fodt": "Save it as .odt.",
     "ipynb": "Export it as .md or .html.",
     "odg": "Export it as .pdf.",

@@ -1,0 +1,138 @@
+"""Binary Word documents (.doc, .dot): Word 6 and 95, and 97 to 2003.
+
+Promises: paragraphs in reading order, headings by style or outline level, table rows, text
+boxes, foot- and endnotes, comments, headers and footers; fast-saved documents by their piece
+table; 8-bit text in the charset of its font, its language, or its letters; deleted and hidden
+text and field codes are left out. Locations are those of .docx: the heading path.
+Does not: number list items, lay out pages, read embedded objects (equations among them),
+macros, or Word 2 and older.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import BinaryIO
+
+from helpers.errors import limit_reached
+from helpers.extract import doc_fib, properties
+from helpers.extract.blocks import Block, Context, Item, Location, Metadata, Notice
+from helpers.extract.codepages import codec_of_language
+from helpers.extract.compound import CompoundFile, Stream
+from helpers.extract.doc_body import Body, Found
+from helpers.extract.doc_pages import Characters, Pages, Paragraphs
+from helpers.extract.doc_stories import header_ranges, ranges
+from helpers.extract.doc_styles import read_fonts, read_styles
+from helpers.extract.doc_text import Stretch, Text
+from helpers.extract.opc import real_title
+from helpers.extract.outline import Outline, only_page_number
+from helpers.limits import MIB, OFFICE_TEXT_CHARS, OLE_STREAM_BYTES
+
+_SPLIT = "Split the document into smaller ones."
+_PART_BYTES = 64 * MIB  # of one part of the table stream
+_HUGE_BYTES = 16_384  # of one paragraph's modifiers in the data stream
+
+
+def read(file: BinaryIO, ctx: Context) -> Iterator[Item]:
+    """Yields Metadata, then the body's blocks, then notes, comments, headers and footers.
+
+    Raises Unread: encrypted, corrupt, unsupported, limit_reached.
+    """
+    yield from _Document(CompoundFile(file), ctx).items()
+
+
+class _Document:
+    def __init__(self, container: CompoundFile, ctx: Context) -> None:
+        self._container, self._ctx = container, ctx
+        fib = self._fib = doc_fib.read_fib(container)
+        self._main = container.open(doc_fib.MAIN)
+        if self._main.size > OLE_STREAM_BYTES:
+            what = "the text stream"
+            raise limit_reached(what, self._main.size, OLE_STREAM_BYTES, "bytes", _SPLIT)
+        self._parts = container.open(fib.table)
+        self._data: Stream | None = None
+        old = fib.old
+        characters = Pages(self._part("characters"), self._main, old, fib.listed[0])
+        paragraphs = Pages(self._part("paragraphs"), self._main, old, fib.listed[1])
+        fonts = read_fonts(self._part("fonts"), old)
+        clx = self._part("pieces")
+        self._text = Text(fib, self._main, clx, Characters(characters, old), fonts)
+        self._paragraphs = Paragraphs(paragraphs, old, self._huge)
+        self._styles = read_styles(self._part("styles"), old)
+        self._ranges = ranges(fib)
+        self._outline = Outline()
+        self._chars = 0
+
+    def _part(self, name: str) -> bytes:
+        """A part of the table stream; b"" where it is missing."""
+        offset, size = self._fib.places.get(name, (0, 0))
+        if not size:
+            return b""
+        self._parts.seek(offset)
+        return self._parts.read(min(size, _PART_BYTES))
+
+    def _huge(self, place: int) -> bytes:
+        """Modifiers of a paragraph that has too many for its page."""
+        if (doc_fib.DATA,) not in self._container:
+            return b""
+        if self._data is None:
+            self._data = self._container.open(doc_fib.DATA)
+        self._data.seek(place)
+        size = int.from_bytes(self._data.read(2), "little")
+        return self._data.read(min(size, _HUGE_BYTES))
+
+    def items(self) -> Iterator[Item]:
+        metadata = properties.metadata(self._container, codec_of_language(self._fib.language))
+        yield metadata
+        titled = metadata.title is not None
+        for found in self._story(*self._ranges["body"]):
+            if found.title and not titled:
+                titled = True
+                yield Metadata(title=real_title(found.text))
+            yield self._block(found, self._place(found))
+        yield from self._boxes("boxes")
+        for name in ("footnotes", "endnotes", "comments"):
+            place = Location("part", name)
+            for found in self._story(*self._ranges[name]):
+                yield self._block(found, place)
+        yield from self._margins()
+        if self._text.cut:
+            yield Notice("part_unread", "The file is cut off: its last part is missing")
+
+    def _story(self, first: int, last: int) -> Iterator[Found]:
+        last = min(last, self._text.end)
+        yield from Body(self._paragraphs, self._styles).read(self._stretches(first, last))
+
+    def _stretches(self, first: int, last: int) -> Iterator[Stretch]:
+        for stretch in self._text.stretches(first, last):
+            self._ctx.heartbeat()
+            yield stretch
+
+    def _margins(self) -> Iterator[Item]:
+        """Headers and footers, the same text once; page numbers alone are no text."""
+        seen: set[str] = set()
+        start, end = self._ranges["headers"]
+        for kind, first, last in header_ranges(self._part("headers"), self._fib.old, end - start):
+            place = Location("part", kind)
+            for found in self._story(start + first, start + last):
+                if found.text not in seen and not only_page_number(found.text):
+                    seen.add(found.text)
+                    yield self._block(found, place)
+        for found in self._story(*self._ranges["header_boxes"]):
+            if found.text not in seen and not only_page_number(found.text):
+                seen.add(found.text)
+                yield self._block(found, Location("part", "header"))
+
+    def _boxes(self, name: str) -> Iterator[Item]:
+        for found in self._story(*self._ranges[name]):
+            yield self._block(found, self._place(found))
+
+    def _block(self, found: Found, place: Location) -> Block:
+        self._chars += len(found.text)
+        if self._chars > OFFICE_TEXT_CHARS:
+            raise limit_reached("Text", self._chars, OFFICE_TEXT_CHARS, "code points", _SPLIT)
+        return Block(found.text, found.kind, found.level, place)
+
+    def _place(self, found: Found) -> Location:
+        if found.kind == "heading":
+            return self._outline.heading(found.text, found.level)
+        return self._outline.paragraph()

@@ -1,0 +1,261 @@
+"""From stretches of a Word document's text to paragraphs, headings and table rows.
+
+Promises: field codes are left out and their results kept; a row is one piece of text, rows of a
+table inside a cell stand after the row that holds it; a paragraph or row without end is cut, so
+that memory stays flat. Does not: read bytes, or place what it found.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from helpers.extract.blocks import CELL_SEPARATOR
+from helpers.extract.codepages import WIDE
+from helpers.extract.doc_pages import Paragraphs
+from helpers.extract.doc_sprms import Look
+from helpers.extract.doc_styles import StyleSheet
+from helpers.extract.doc_text import Stretch, decoded
+from helpers.extract.symbols import AS_TRANSLATION
+from helpers.limits import OFFICE_BLOCK_CHARS
+
+FIELD_CODE_CHARS = 16_384  # code points of one field's code; a longer one is a stray mark
+ROW_CELLS = 63  # cells of one row, as Word has it
+_HELD_CHARS = 16 * OFFICE_BLOCK_CHARS  # code points of one table row held before it is cut
+
+_MARK = re.compile("[\r\x07\x0c]")
+_FIELD = re.compile("[\x13-\x15]")
+_SIGNS = re.compile("[\0-\x08\x0b\x0e-\x1f\x7f\ud800-\udfff\uf000-\uf0ff]")
+_HALVES = re.compile("[\ud800-\udfff]")
+_CELL = "\x07"
+_CLEAN = {
+    **dict.fromkeys([*range(9), *range(0x0E, 0x20), 0x7F]),
+    0x0B: "\n",
+    0x0E: "\n",
+    0x1E: "\u2011",
+    **AS_TRANSLATION,
+}
+
+
+class Found(NamedTuple):
+    """One paragraph, heading or row. `title`: in the style of the document's title."""
+
+    text: str
+    kind: str = "paragraph"
+    level: int = 0
+    title: bool = False
+
+
+class _Table:
+    """A table on its way: its finished cells of the present row, and the cell in hand."""
+
+    def __init__(self) -> None:
+        self.rows = 0
+        self.cells: list[list[Found]] = []
+        self.cell: list[Found] = []
+        self.held = 0
+
+
+class Body:
+    """One story: `paragraphs` gives what is complete, piece by piece."""
+
+    def __init__(self, paragraphs: Paragraphs, styles: StyleSheet) -> None:
+        self._paragraphs, self._styles = paragraphs, styles
+        self._out: list[Found] = []
+        self._tables: list[_Table] = []
+        self._parts: list[tuple[str, str | None]] = []
+        self._size = 0
+        self._fields: list[bool] = []  # of the fields around: whether this is in its code
+        self._code = 0
+        self._last_was_cell = False
+
+    def read(self, stretches: Iterable[Stretch]) -> Iterator[Found]:
+        """All paragraphs and rows of a story."""
+        for stretch in stretches:
+            self._take(stretch)
+            yield from self._out
+            self._out.clear()
+        self._end("\r", Look())
+        while self._tables:
+            self._leave()
+        yield from self._out
+        self._out.clear()
+        self._fields.clear()
+        self._code = 0
+
+    def _take(self, stretch: Stretch) -> None:
+        text, place, width, codec, extra = stretch
+        at, look_at, end = 0, self._paragraphs.at, self._end
+        for match in _MARK.finditer(text):
+            mark_at = match.start()
+            if at < mark_at:
+                self._parts.append((text[at:mark_at], codec))
+            end(match.group(), look_at(place + mark_at * width, extra))
+            at = mark_at + 1
+        if at < len(text):
+            self._parts.append((text[at:], codec))
+            self._size += len(text) - at
+            if self._size > OFFICE_BLOCK_CHARS:
+                self._put(self._text(), look_at(place + (len(text) - 1) * width, extra))
+
+    # --- paragraphs -----------------------------------------------------------------------
+
+    def _end(self, mark: str, look: Look) -> None:
+        """A paragraph is complete."""
+        cell_mark = mark == _CELL
+        if not (cell_mark or look.depth or self._tables):
+            if self._parts:
+                self._put(self._text(), look)
+            return
+        blank = not self._parts
+        depth = look.depth or int(cell_mark)
+        while len(self._tables) > depth:
+            self._leave()
+        while len(self._tables) < depth:
+            self._tables.append(_Table())
+        if self._parts:
+            self._put(self._text(), look)
+        if self._tables:
+            self._in_table(cell_mark, look, blank)
+
+    def _in_table(self, cell_mark: bool, look: Look, blank: bool) -> None:
+        table = self._tables[-1]
+        row_end = look.row_end
+        if not self._paragraphs.known:
+            row_end = cell_mark and blank and self._last_was_cell
+            cell_mark = cell_mark and not row_end
+        self._last_was_cell = cell_mark
+        if row_end:
+            if table.cell:
+                table.cells.append(table.cell)
+                table.cell = []
+            self._row(table, look.header)
+        elif cell_mark or look.inner_cell:
+            table.cells.append(table.cell)
+            table.cell = []
+            if len(table.cells) > ROW_CELLS:
+                self._row(table, look.header)
+
+    def _text(self) -> str:
+        """The text gathered so far, decoded, without fields' codes and control signs."""
+        parts = self._parts
+        if len(parts) == 1:
+            text, codec = parts[0]
+            if codec is not None:
+                text = decoded(text, codec)
+        else:
+            text = _joined(parts)
+        self._parts = []
+        self._size = 0
+        if _SIGNS.search(text):
+            if _HALVES.search(text):
+                text = text.encode(WIDE, "surrogatepass").decode(WIDE, "replace")
+            if self._fields or _FIELD.search(text):
+                text = self._without_codes(text)
+            text = text.translate(_CLEAN)
+        elif self._fields:
+            text = self._without_codes(text)
+        return text.strip()
+
+    def _without_codes(self, text: str) -> str:
+        fields, at = self._fields, 0
+        kept: list[str] = []
+        for match in _FIELD.finditer(text):
+            self._pass(text[at : match.start()], kept)
+            at = match.end()
+            mark = match.group()
+            if mark == "\x13":
+                fields.append(True)
+            elif fields and mark == "\x14":
+                fields[-1] = False
+            elif fields:
+                fields.pop()
+            if not any(fields):
+                self._code = 0
+        self._pass(text[at:], kept)
+        return "".join(kept)
+
+    def _pass(self, text: str, kept: list[str]) -> None:
+        """Text between two marks: a field's code is dropped as far as one can be long."""
+        if any(self._fields):
+            self._code += len(text) + 1
+            if self._code <= FIELD_CODE_CHARS:
+                return
+            self._fields.clear()
+        kept.append(text)
+
+    def _put(self, text: str, look: Look) -> None:
+        if not text:
+            return
+        style = look.style
+        level = self._styles.level(style, look.outline)
+        title = style in self._styles.titles
+        found = Found(text, "heading" if level else "paragraph", level, title)
+        if not self._tables:
+            self._out.append(found)
+            return
+        table = self._tables[-1]
+        table.cell.append(found)
+        table.held += len(text) + 100
+        if table.held > _HELD_CHARS:
+            self._spill()
+
+    # --- tables -----------------------------------------------------------------------------
+
+    def _sink(self, below: int) -> list[Found]:
+        """Where what leaves the table at that depth goes."""
+        return self._tables[below - 1].cell if below > 0 else self._out
+
+    def _leave(self) -> None:
+        """A table is over; an unfinished row stays as text."""
+        table = self._tables.pop()
+        sink = self._sink(len(self._tables))
+        for cell in (*table.cells, table.cell):
+            sink.extend(cell)
+
+    def _spill(self) -> None:
+        """A row grew past its cap: what is held of it goes out as text."""
+        for table in self._tables:
+            for cell in (*table.cells, table.cell):
+                self._out.extend(cell)
+            table.cells, table.cell, table.held = [], [], 0
+
+    def _row(self, table: _Table, header: bool) -> None:
+        sink = self._sink(len(self._tables) - 1)
+        filled = [cell for cell in table.cells if cell]
+        if len(table.cells) == 1 or (len(filled) == 1 and len(filled[0]) > 3):
+            for cell in filled:  # a frame around text, not a row of data
+                sink.extend(cell)
+        elif filled:
+            texts = [_cell_text(cell) for cell in filled]
+            kind = "table_header" if header or not table.rows else "table_row"
+            text = CELL_SEPARATOR.join(filter(None, texts))
+            if text:
+                sink.append(Found(text, kind))
+            for cell in filled:
+                sink.extend(found for found in cell if found.kind.startswith("table"))
+            table.rows += 1
+        table.cells, table.held = [], 0
+
+
+def _cell_text(cell: list[Found]) -> str:
+    return " ".join(
+        " ".join(found.text.split()) for found in cell if not found.kind.startswith("table")
+    )
+
+
+def _joined(parts: list[tuple[str, str | None]]) -> str:
+    """Parts of one paragraph; neighbours of one charset are decoded together."""
+    texts: list[str] = []
+    pending, codec = "", None
+    for text, own in (*parts, ("", None)):
+        if own is not None and own == codec:
+            pending += text
+            continue
+        if codec is not None:
+            texts.append(decoded(pending, codec))
+        pending, codec = text, own
+        if own is None:
+            texts.append(text)
+    return "".join(texts)

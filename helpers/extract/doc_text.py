@@ -1,0 +1,262 @@
+"""The text of a binary Word document: its piece table, and the charset of its 8-bit pieces.
+
+Sources: [MS-DOC] 2.4.1 and 2.9.38 (Clx) to 2.9.178; the published Word 6 format.
+Promises: text comes in stretches of at most STRETCH_BYTES, one sign for each position of the
+file (text in a charset of two bytes per letter comes undecoded, `Stretch.codec` names it);
+what is deleted or hidden is blotted out with NUL; pieces that lie over each other again and
+again are refused. Does not: know paragraphs.
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from helpers.extract import encoding
+from helpers.extract.codepages import WIDE, codec_of_language
+from helpers.extract.compound import Stream
+from helpers.extract.doc_fib import Fib, corrupt
+from helpers.extract.doc_pages import Characters
+from helpers.extract.doc_sprms import Effect, short_modifier
+from helpers.extract.symbols import symbol_text
+
+STRETCH_BYTES = 128 * 1024
+SAMPLE_BYTES = 4 * 1024 * 1024  # of 8-bit text that is looked at for its charset
+OVERLAP = 8  # times the main stream's bytes that all pieces together may have
+FOREIGN_LETTERS = 8  # Thai or Korean letters that outweigh the Western charset of 8-bit pieces
+
+_COMPRESSED = 0x40000000
+_PAIRED = frozenset(("cp949", "johab", "cp932", "gbk", "cp950"))
+_KEPT_MARKS = re.compile("[^\r\x07\x0c\x13-\x15]")
+_FOREIGN = re.compile("[\u0e01-\u0e5b\uac00-\ud7a3]")
+
+
+class Stretch(NamedTuple):
+    """`text`, one sign per position; `place` of its first byte, `width` of a position in bytes;
+    `codec` that its Latin-1 signs are still to be decoded with; `extra` modifiers."""
+
+    text: str
+    place: int
+    width: int
+    codec: str | None
+    extra: bytes
+
+
+class _Piece(NamedTuple):
+    first: int
+    last: int
+    place: int
+    width: int
+    extra: bytes
+
+
+class Text:
+    """A document's text by character position."""
+
+    def __init__(
+        self, fib: Fib, main: Stream, raw: bytes, characters: Characters, fonts: dict[int, str]
+    ) -> None:
+        self._main, self._characters, self._fonts = main, characters, fonts
+        self._old = fib.old
+        self._size = main.seek(0, 2)
+        total = sum(fib.counts)
+        self.pieces = _pieces(raw, fib.old, 2 if fib.wide else 1) if raw else []
+        if not self.pieces and (fib.old or not raw):
+            self.pieces = _one_piece(fib, total)
+        if not self.pieces:
+            raise corrupt("its piece table is broken")
+        held = sum((piece.last - piece.first) * piece.width for piece in self.pieces)
+        if held > OVERLAP * self._size + STRETCH_BYTES:
+            raise corrupt("its pieces lie over each other")
+        self.end = self.pieces[-1].last
+        self.cut = any(p.place + (p.last - p.first) * p.width > self._size for p in self.pieces)
+        self._codec = self._narrow_codec(fib)
+        self._pairs = fib.wide and self._has_pairs()
+
+    def stretches(self, first: int, last: int) -> Iterator[Stretch]:
+        """The text from one position up to another, in order."""
+        for piece in self.pieces:
+            if piece.last > first and piece.first < last:
+                begin, end = max(first, piece.first), min(last, piece.last)
+                place = piece.place + (begin - piece.first) * piece.width
+                yield from self._stretches(piece, place, (end - begin) * piece.width)
+
+    def _stretches(self, piece: _Piece, place: int, size: int) -> Iterator[Stretch]:
+        while size > 0:
+            self._main.seek(place)
+            raw = self._main.read(min(size, STRETCH_BYTES))
+            raw = raw[: len(raw) - len(raw) % piece.width]
+            if not raw:
+                return
+            if piece.width == 2 and len(raw) < size and 0xD8 <= raw[-1] < 0xDC:
+                raw = raw[:-2] or raw  # the first half of a pair goes with the second
+            yield from self._effected(raw, place, piece)
+            place += len(raw)
+            size -= len(raw)
+
+    def _effected(self, raw: bytes, place: int, piece: _Piece) -> Iterator[Stretch]:
+        """A stretch, cut where its font changes the charset."""
+        text, width = self._decoded(raw, piece.width), piece.width
+        at = 0
+        parts: list[str] = []
+        for start, end, effect in self._characters.between(place, place + len(raw)):
+            first, last = (start - place) // width, (end - place + width - 1) // width
+            first = max(first, at)
+            if last <= first:
+                continue
+            codec = self._fonts.get(effect.font)
+            if codec is not None and width == 1 and codec != self._codec:
+                before = "".join(parts) + text[at:first]
+                if before:
+                    begin = place + first * width - len(before) * width
+                    yield self._stretch(before, begin, piece, self._codec)
+                parts, at = [], last
+                shown = _shown(text[first:last], effect)
+                yield self._stretch(shown, place + first * width, piece, codec)
+                continue
+            parts += (text[at:first], _shown(text[first:last], effect))
+            at = last
+        rest = "".join(parts) + text[at:] if parts else text[at:]
+        if rest:
+            begin = place + (len(text) - len(rest)) * width
+            yield self._stretch(rest, begin, piece, self._codec)
+
+    def _stretch(self, text: str, place: int, piece: _Piece, codec: str) -> Stretch:
+        if piece.width == 2:
+            paired = self._codec if self._pairs else None
+            return Stretch(text, place, 2, paired, piece.extra)
+        if codec in _PAIRED and not text.isascii():
+            return Stretch(text, place, 1, codec, piece.extra)
+        if not text.isascii():
+            text = _single(text, codec)
+        return Stretch(text, place, 1, None, piece.extra)
+
+    def _decoded(self, raw: bytes, width: int) -> str:
+        """One sign per position."""
+        if width == 1:
+            return raw.decode("latin-1")
+        if self._pairs:
+            return "".join(map(chr, struct.unpack(f"<{len(raw) // 2}H", raw)))
+        text = raw.decode(WIDE, "replace")
+        if 2 * len(text) != len(raw):  # letters beyond U+FFFF take two positions
+            return "".join(map(chr, struct.unpack(f"<{len(raw) // 2}H", raw)))
+        return text
+
+    # --- charsets -------------------------------------------------------------------------
+
+    def _narrow_codec(self, fib: Fib) -> str:
+        """The charset of 8-bit text. Word 97 has only Western text there; other programs do
+        not keep to that, and old files have that of their language."""
+        told = codec_of_language(fib.language) if fib.old else None
+        if told is not None and told != "cp1252":
+            return told
+        sample = self._sample()
+        if not sample:
+            return told or "cp1252"
+        found = encoding.legacy(sample)
+        letters = len(_FOREIGN.findall(sample.decode(found.codec, "replace")))
+        needed = 2 if fib.old else FOREIGN_LETTERS
+        foreign = found.codec in ("cp874", "cp949") and found.sure and letters >= needed
+        return found.codec if foreign else "cp1252"
+
+    def _sample(self) -> bytes:
+        """Lines with letters beyond ASCII from the 8-bit pieces."""
+        found, left = b"", SAMPLE_BYTES
+        for piece in self.pieces:
+            if piece.width == 2 or left <= 0:
+                continue
+            self._main.seek(piece.place)
+            raw = self._main.read(min(left, piece.last - piece.first))
+            left -= len(raw)
+            if not raw.isascii():
+                found += encoding.dense_lines(raw.replace(b"\x07", b"\r"), STRETCH_BYTES // 4)
+            if len(found) >= STRETCH_BYTES // 4:
+                break
+        return found
+
+    def _has_pairs(self) -> bool:
+        """Whether the 16-bit text of an old file is a charset of one and two bytes per letter,
+        rather than Unicode."""
+        if self._codec not in _PAIRED:
+            return False
+        self._main.seek(self.pieces[0].place)
+        raw = self._main.read(STRETCH_BYTES)
+        wide = [n for (n,) in struct.iter_unpack("<H", raw[: len(raw) & ~1]) if n > 0xFF]
+        fit = sum(1 for n in wide if n >> 8 >= 0xA1 and n & 0xFF >= 0xA1)
+        return fit * 10 >= len(wide) * 9
+
+
+def decoded(text: str, codec: str) -> str:
+    """Text that came undecoded: Latin-1 signs, or two bytes in one sign."""
+    raw = bytearray()
+    for sign in text if any(sign > "\xff" for sign in text) else ():
+        raw += ord(sign).to_bytes(2 if sign > "\xff" else 1, "big")
+    return (bytes(raw) or text.encode("latin-1")).decode(codec, "replace")
+
+
+def _single(text: str, codec: str) -> str:
+    """Decode Latin-1 signs one by one."""
+    shown = text.encode("latin-1", "replace").decode(codec, "replace")
+    return shown if len(shown) == len(text) else text
+
+
+def _shown(text: str, effect: Effect) -> str:
+    if effect.hidden:
+        return _KEPT_MARKS.sub("\0", text)
+    if effect.symbol and len(text) == 1:
+        return symbol_text(effect.symbol) or "\0"
+    return text
+
+
+def _one_piece(fib: Fib, total: int) -> list[_Piece]:
+    """A document without a piece table: the text lies in one go."""
+    width = 2 if fib.wide else 1
+    if not fib.first or fib.last <= fib.first:
+        return []
+    return [_Piece(0, total or (fib.last - fib.first) // width, fib.first, width, b"")]
+
+
+def _pieces(raw: bytes, old: bool, width: int) -> list[_Piece]:
+    """The pieces of a Clx; none where it is broken."""
+    lists: list[bytes] = []
+    at = 0
+    while at + 3 <= len(raw) and raw[at] == 1:
+        size = int.from_bytes(raw[at + 1 : at + 3], "little")
+        lists.append(raw[at + 3 : at + 3 + size])
+        at += 3 + size
+    if at + 5 > len(raw) or raw[at] != 2:
+        return []
+    size = int.from_bytes(raw[at + 1 : at + 5], "little")
+    table = raw[at + 5 : at + 5 + size]
+    count = (len(table) - 4) // 12
+    if count < 1:
+        return []
+    ends = struct.unpack_from(f"<{count + 1}I", table)
+    found = []
+    for number in range(count):
+        first, last = ends[number], ends[number + 1]
+        if not first < last < 0x80000000:
+            if first == last:
+                continue
+            break
+        place, word = struct.unpack_from("<IH", table, 4 * (count + 1) + 8 * number + 2)
+        extra = _extra(word, lists)
+        if old:
+            found.append(_Piece(first, last, place, width, extra))
+        elif place & _COMPRESSED:
+            found.append(_Piece(first, last, (place & ~_COMPRESSED & 0x7FFFFFFF) // 2, 1, extra))
+        else:
+            found.append(_Piece(first, last, place & 0x3FFFFFFF, 2, extra))
+    return found
+
+
+def _extra(word: int, lists: list[bytes]) -> bytes:
+    """The modifiers that a fast save put on a piece, in the form of Word 97."""
+    if not word:
+        return b""
+    if not word & 1:
+        return short_modifier(word)
+    number = word >> 1
+    return lists[number] if number < len(lists) else b""
