@@ -52,7 +52,7 @@ class Work(NamedTuple):
     file: BinaryIO
 
 
-class Leave(Exception):
+class Leave(ConnectionError):
     """The parent closed its end."""
 
 

@@ -19,6 +19,7 @@ from helpers import limits
 from helpers.errors import Unread, limit_reached
 from helpers.extract import formats
 from helpers.extract.blocks import Block, Context, Item, Location, Metadata, Notice
+from helpers.recognition import Within
 
 SEPARATE = "Save it as a file of its own and index that."
 NAME_CHARS = 120  # code points of a member's name in a label
@@ -70,6 +71,7 @@ def read_nested(
     relabel = _Relabel(place)
     try:
         inner = _admitted(data, name, ctx)
+        inner = dataclasses.replace(inner, recognize=Within(ctx.recognize, data))
         data.seek(0)
         found = formats.detect(data, name)
         if wanted is not None and not wanted(found):

@@ -115,6 +115,14 @@ OLE_STREAMS = (
 )
 
 _PDF_HEADER = re.compile(rb"%PDF-\d")
+_RTF_START = re.compile(rb"(?:\xef\xbb\xbf)?[\s\0]{0,64}\{\\rtf")
+_MAIL_FIELD = re.compile(rb"[!-9;-~]{1,80}[ \t]*:")
+_MAIL_FIELDS = re.compile(
+    rb"^(From|To|Received|Return-Path|Message-ID|Date|Subject|MIME-Version|Delivered-To"
+    rb"|Content-Type|X-[A-Za-z-]{1,40}):",
+    re.IGNORECASE | re.MULTILINE,
+)
+_MAILBOX_LINE = re.compile(rb"From [^\r\n]{0,500}\d[^\r\n]{0,500}\r?\n(?=[!-9;-~]{1,80}[ \t]*:)")
 _HTML_START = re.compile(
     rb"\A<(?:!doctype\s+html|html|head|body|table|meta|title)[\s>]", re.IGNORECASE
 )
@@ -158,6 +166,18 @@ def looks_like_html(start: bytes) -> bool:
             return False
         view = view.lstrip()
     return _HTML_START.match(view) is not None
+
+
+def mail_kind(start: bytes) -> str | None:
+    """ "mbox" for a mailbox, "eml" for one message, None where no header of a mail begins."""
+    view = start.removeprefix(b"\xef\xbb\xbf").lstrip(b"\r\n")
+    boxed = _MAILBOX_LINE.match(view)
+    header = re.split(rb"\r?\n\r?\n", view[boxed.end() if boxed else 0 :], maxsplit=1)[0]
+    if not _MAIL_FIELD.match(header):
+        return None
+    if len({name.lower() for name in _MAIL_FIELDS.findall(header)}) < (1 if boxed else 2):
+        return None
+    return "mbox" if boxed else "eml"
 
 
 def xml_kind(start: bytes) -> str | None:

@@ -1,0 +1,309 @@
+"""Mail: EML messages, MHT web archives and what is attached to them.
+
+Sources: RFC 5322, RFC 2045 to 2049 (MIME), RFC 2557 (MHT), RFC 3156 and 8551 (PGP, S/MIME).
+Promises: the subject is the title, sender, recipients and date stand above the text; of
+alternative texts one is read, the plain one unless it is a stub; every attachment is read as the
+document it is, under the mail ("attachment report.pdf, p. 3"); pictures that only adorn the text
+are left out; what is encrypted is said to be.
+Does not: decrypt, check signatures, load what a mail refers to, or hold a whole mail in memory.
+"""
+
+from __future__ import annotations
+
+import email.utils
+import io
+import re
+from collections.abc import Callable, Generator, Iterator
+from typing import BinaryIO
+
+from helpers import limits
+from helpers.errors import Unread, limit_reached
+from helpers.extract import html, mail_text, nested, plain
+from helpers.extract.blocks import Block, Context, Item, Location, Metadata, Notice
+from helpers.extract.encoding import Encoding
+from helpers.extract.mail_choice import Chosen, Leaf, chosen
+from helpers.extract.mail_parts import Part, part_at, uudecoded
+from helpers.extract.outline import Outline
+from helpers.extract.stream import TextStream
+
+SHOWN_FIELDS = ("From", "To", "Cc", "Date", "Subject")
+KNOWN_FIELDS = frozenset(
+    str.split(
+        "from to cc bcc date subject message-id received return-path mime-version content-type "
+        "sender reply-to delivered-to content-location in-reply-to references newsgroups"
+    )
+)
+
+_UTF8 = Encoding("utf-8", "UTF-8")
+_EMLX = re.compile(rb"\s*(\d{1,12})\s*\r?\n")
+_UUENCODED = re.compile(
+    rb"(?m)^begin [0-7]{3,4} ([^\r\n]{1,255})\r?\n((?:[ -`]{1,100}\r?\n)+?)end\b"
+)
+_PGP = re.compile(r"-----BEGIN PGP MESSAGE-----.*?(?:-----END PGP MESSAGE-----|\Z)", re.DOTALL)
+_PGP_SIGNED = re.compile(r"-----BEGIN PGP SIGNED MESSAGE-----\n(?:[!-9;-~]+: [^\n]*\n)*\n?")
+_PGP_SIGNATURE = re.compile(
+    r"-----BEGIN PGP SIGNATURE-----.*?(?:-----END PGP SIGNATURE-----|\Z)", re.DOTALL
+)
+_QUOTED_FROM = re.compile(rb"(?m)^>(>*From )")
+
+Placed = Callable[[Block], Location]
+
+
+def read(file: BinaryIO, ctx: Context) -> Iterator[Item]:
+    """Metadata, the header, the text, and the attachments of one message.
+
+    Raises Unread: `corrupt` where there is no header of a mail, `encrypted` where nothing but
+    an encrypted body is there.
+    """
+    file = _in_lines(file, ctx)
+    start, end = _span(file)
+    message = Message(part_at(file, start, end), nested.opened(ctx))
+    if not message.is_mail:
+        raise Unread(
+            "corrupt", "It has no header of a mail", "Export the mail again from its program."
+        )
+    yield from message.items()
+
+
+class Message:
+    """One message, whether in a file of its own, in a mailbox, or in another message.
+
+    `place` is the location of everything but attachments; without it the text is located by its
+    headings and paragraphs. `within` names the message in front of its attachments' names.
+    `quoted` tells that lines beginning with "From " were marked by a `>`, as in a mailbox.
+    """
+
+    def __init__(
+        self,
+        root: Part,
+        ctx: Context,
+        place: Location | None = None,
+        within: str = "",
+        quoted: bool = False,
+    ) -> None:
+        self._root, self._ctx = root, ctx
+        self._place, self._within, self._quoted = place, within, quoted
+        self._outline = Outline()
+        self.subject = root.field("subject")
+        self.is_archive = _is_web_archive(root)
+
+    @property
+    def is_mail(self) -> bool:
+        return any(name.lower() in KNOWN_FIELDS for name in self._root.header)
+
+    def items(self) -> Iterator[Item]:
+        """Everything the message holds, in reading order."""
+        found = chosen(self._root, web=self.is_archive)
+        if self._place is None:
+            yield Metadata(title=self.subject or None, extra=_facts(self._root))
+        if not self.is_archive:
+            yield from self._head(found)
+        for leaf in found.leaves:
+            self._ctx.heartbeat()
+            yield from self._leaf(leaf)
+        for notice in found.notices:
+            yield (
+                notice
+                if self._place is None
+                else Notice(notice.code, f"{self._place.label}: {notice.message}", self._place)
+            )
+
+    def _head(self, found: Chosen) -> Iterator[Block]:
+        lines = []
+        for name in SHOWN_FIELDS:
+            value = self._root.field(name.lower())[: limits.MAIL_FIELD_CHARS]
+            if value:
+                lines.append(f"{name}: {value}")
+        names = [nested.clean_name(leaf.name) for leaf in found.leaves if leaf.kind == "file"]
+        if names:
+            lines.append(f"Attachments: {', '.join(names)}"[: limits.MAIL_FIELD_CHARS])
+        if lines:
+            yield self._block("\n".join(lines))
+
+    def _leaf(self, leaf: Leaf) -> Iterator[Item]:
+        try:
+            if leaf.kind == "plain":
+                yield from self._plain(leaf.part)
+            elif leaf.kind == "html":
+                yield from self._html(leaf.part)
+            else:
+                yield from self._file(leaf)
+        except Unread as error:
+            if error.code != "empty":
+                yield nested.unread(error, self._label("text of the mail"))
+
+    # --- texts ----------------------------------------------------------------------------
+
+    def _plain(self, part: Part) -> Iterator[Item]:
+        raw = yield from self._content(part)
+        raw, files = _without_uuencoded(raw)
+        text, charset = mail_text.decoded(raw, part.charset)
+        if part.parameter("format").lower() == "flowed":
+            text = mail_text.flowed(text, part.parameter("delsp").lower() == "yes")
+        if "-----BEGIN PGP " in text:
+            text, hidden = _without_pgp(text.replace("\r\n", "\n"))
+            if hidden:
+                yield self._notice("encrypted", "A part of it is encrypted (PGP)")
+        if part.type in ("text/enriched", "text/richtext"):
+            text = _without_tags(text)
+        yield from self._stream(text, charset)
+        for name, content in files:
+            yield from self._nested(io.BytesIO(content), name, name)
+
+    def _stream(self, text: str, charset: str) -> Iterator[Item]:
+        raw = io.BytesIO(text.encode("utf-8", "replace"))
+        stream = TextStream(raw, self._ctx, _UTF8)
+        if self._place is None and text:
+            yield Metadata(encoding=charset)
+        for item in plain.paragraphs(stream):
+            if isinstance(item, Block):
+                yield self._block(item.text, item.kind)
+        for notice in stream.notices():
+            yield self._notice(notice.code, notice.message)
+
+    def _html(self, part: Part) -> Iterator[Item]:
+        raw = yield from self._content(part)
+        charset = part.charset
+        if charset or not raw.isascii():
+            text, charset = mail_text.decoded(raw, charset or _charset_in_page(raw))
+            raw = b"\xef\xbb\xbf" + text.encode("utf-8", "replace")
+        for item in html.read(io.BytesIO(raw), self._ctx):
+            if isinstance(item, Block):
+                yield self._block(item.text, item.kind, item.level)
+            elif isinstance(item, Notice):
+                yield self._notice(item.code, item.message)
+            elif self._place is None:
+                yield self._page_facts(item, charset)
+
+    def _page_facts(self, found: Metadata, charset: str) -> Metadata:
+        """Of the page's own title only a web archive's is the document's."""
+        title = found.title if self.is_archive else None
+        return Metadata(title=title, encoding=charset or found.encoding)
+
+    def _content(self, part: Part) -> Generator[Item, None, bytes]:
+        """Returns the decoded bytes of a text; a notice where it is longer than allowed."""
+        most = limits.MAIL_TEXT_BYTES
+        raw = part.content(most + 1)
+        if len(raw) > most:
+            left_out = limit_reached("a text of the mail", len(raw), most, "bytes", "")
+            yield self._notice("limit_reached", f"{left_out.reason}; the rest was left out")
+            raw = raw[:most]
+        return _QUOTED_FROM.sub(rb"\1", raw) if self._quoted else raw
+
+    # --- files ----------------------------------------------------------------------------
+
+    def _file(self, leaf: Leaf) -> Iterator[Item]:
+        part = leaf.part
+        plain_bytes = (
+            part.encoding not in ("base64", "quoted-printable") and "uu" not in part.encoding
+        )
+        if plain_bytes:
+            data: BinaryIO = part.raw()  # type: ignore[assignment]
+        else:
+            try:
+                data = nested.held(part.pieces())
+            except Unread as error:
+                yield nested.unread(error, self._label(f"attachment {leaf.name}"))
+                return
+        yield from self._nested(data, leaf.hint, leaf.name)
+
+    def _nested(self, data: BinaryIO, hint: str, name: str) -> Iterator[Item]:
+        place = self._label(f"attachment {nested.clean_name(name)}")
+        yield from nested.read_nested(data, hint, self._ctx, place)
+
+    # --- places ---------------------------------------------------------------------------
+
+    def _label(self, what: str) -> str:
+        return f"{self._within}, {what}" if self._within else what
+
+    def _block(self, text: str, kind: str = "paragraph", level: int = 0) -> Block:
+        if self._place is not None:
+            return Block(text, kind, min(level + 1, 6) if level else 0, self._place)
+        if kind == "heading":
+            return Block(text, kind, level, self._outline.heading(text, level))
+        return Block(text, kind, level, self._outline.paragraph())
+
+    def _notice(self, code: str, message: str) -> Notice:
+        where = f"{self._within}: " if self._within else ""
+        return Notice(code, f"{where}{message}", self._place)
+
+
+# --- the file ------------------------------------------------------------------------------
+
+
+def _in_lines(file: BinaryIO, ctx: Context) -> BinaryIO:
+    """The file, or a copy of a small one that is not in ASCII bytes and line feeds."""
+    file.seek(0)
+    start = file.read(limits.SNIFF_BYTES)
+    if not start:
+        raise Unread("empty", "The file is empty (0 bytes)", "It is read once it has content.")
+    wide = start.startswith((b"\xff\xfe", b"\xfe\xff"))
+    if (not wide and (b"\n" in start or b"\r" not in start)) or ctx.size > limits.NESTED_BYTES:
+        return file
+    file.seek(0)
+    raw = file.read()
+    if wide:
+        return io.BytesIO(raw.decode("utf-16", "replace").encode("utf-8"))
+    return io.BytesIO(raw.replace(b"\r\n", b"\n").replace(b"\r", b"\n"))
+
+
+def _span(file: BinaryIO) -> tuple[int, int]:
+    """Where the message lies: an EMLX file has its length in front, and a plist behind it."""
+    end = file.seek(0, io.SEEK_END)
+    file.seek(0)
+    start = file.read(limits.SNIFF_BYTES)
+    counted = _EMLX.match(start)
+    if counted:
+        return counted.end(), min(end, counted.end() + int(counted[1]))
+    return len(start) - len(start.lstrip(b"\r\n \t")), end
+
+
+def _is_web_archive(root: Part) -> bool:
+    """A page saved as MHT: nobody sent it, and its parts name where they came from."""
+    if root.field("snapshot-content-location") or "<Saved by" in root.field("from"):
+        return True
+    sent = root.field("to") or root.field("received") or root.field("message-id")
+    return not sent and root.type in ("multipart/related", "text/html")
+
+
+def _facts(root: Part) -> dict[str, str]:
+    """Sender and date (ISO 8601) for programs."""
+    found = {"from": root.field("from")[:200]} if root.field("from") else {}
+    try:
+        found["date"] = email.utils.parsedate_to_datetime(root.field("date")).isoformat()
+    except (ValueError, TypeError, IndexError, OverflowError):
+        pass
+    return found
+
+
+def _charset_in_page(raw: bytes) -> str:
+    named = re.search(rb"charset\s*=\s*[\"']?\s*([A-Za-z0-9_.:-]{2,30})", raw[:4096], re.IGNORECASE)
+    return named[1].decode("ascii") if named else ""
+
+
+# --- what is hidden in texts -----------------------------------------------------------------
+
+
+def _without_uuencoded(raw: bytes) -> tuple[bytes, list[tuple[str, bytes]]]:
+    """The text without files that were uuencoded into it, and (name, content) of these."""
+    files: list[tuple[str, bytes]] = []
+    if b"begin " not in raw:
+        return raw, files
+
+    def take(found: re.Match[bytes]) -> bytes:
+        files.append((mail_text.decoded_word(found[1], ""), uudecoded(found[2])))
+        return b""
+
+    return _UUENCODED.sub(take, raw), files
+
+
+def _without_pgp(text: str) -> tuple[str, bool]:
+    """The text without PGP armour, and whether some of it was encrypted."""
+    shown, hidden = _PGP.subn("", text)
+    shown = _PGP_SIGNATURE.sub("", _PGP_SIGNED.sub("", shown))
+    return shown, bool(hidden)
+
+
+def _without_tags(text: str) -> str:
+    """text/enriched (RFC 1896): commands in angle brackets, `<<` for the sign itself."""
+    return re.sub(r"<param>.{0,500}?</param>|<(?!<)/?[A-Za-z-]{1,60}>", "", text, flags=re.DOTALL)
