@@ -157,6 +157,18 @@ READER_ANSWER_CHARS = 4_000_000  # code points of one answer
 READER_ANSWER_PART_BYTES = 256 * KIB  # bytes of an answer sent at once
 READER_ANSWER_S = 5.0  # seconds that a reader process may take to accept one
 
+# --- recognition -----------------------------------------------------------------------
+OCR_DPI = 300  # dots per inch at which a page is drawn
+OCR_PIXELS = 100_000_000  # pixels of one picture or drawn page
+OCR_SIDE_PIXELS = 32_000  # pixels of its longer side
+OCR_FRAMES = 5_000  # pages of one picture file
+OCR_PAGE_S = 60.0  # seconds of one run of an engine over one page
+OCR_PROBE_S = 10.0  # seconds in which an engine must say its version
+OCR_MEMORY_BYTES = 2 * GIB  # bytes of address space of an engine's program (Linux)
+OCR_OUTPUT_BYTES = 8 * MIB  # bytes that an engine's program may write out
+OCR_FILE_BYTES = 512 * MIB  # bytes of a file that an engine's program may write
+RECOGNISED_BYTES = 512 * MIB  # bytes of kept results; the ones unused for longest go
+
 # --- jobs ----------------------------------------------------------------------------
 JOB_HISTORY = 50  # finished job files kept
 JOB_LOG_BYTES = 5 * MIB  # bytes of STATE/logs/sync.log

@@ -1,0 +1,174 @@
+"""The text of a Hangul document on its way: paragraphs, rows of cells, notes, in reading order.
+
+HWP and HWPX differ in everything but this: what is anchored in a paragraph (a table, a text box,
+a note, a caption) stands after it; a cell's paragraphs make one text; a table of one column is
+a frame around text and no table.
+Promises: a paragraph, row or table without end is cut or handed on, so that memory stays flat.
+Does not: parse anything, or know where a page ends.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from helpers.errors import limit_reached
+from helpers.extract.archive import SMALLER
+from helpers.extract.blocks import CELL_SEPARATOR, Block, Item, Location
+from helpers.extract.docx_styles import heading_of_name
+from helpers.extract.outline import DEEPEST_HEADING, Outline, only_page_number
+from helpers.limits import HANGUL_HEADING_CHARS, OFFICE_BLOCK_CHARS, OFFICE_TEXT_CHARS
+
+MARGIN_PIECES = 2_000  # distinct texts of headers, footers and master pages that are kept
+MARGIN = "header or footer"
+DESCRIPTION = "picture description"
+MEMO = "comments"
+EARLIER = "text before tracked changes"
+
+# (text, kind, heading level, aside). `aside` is ROW for what stands after a row that holds it,
+# else "" or the label of a place of its own.
+Piece = tuple[str, str, int, str]
+NOTE = "\0note"
+_ROW_KINDS = ("table_row", "table_header")
+_OUTLINE_STYLE = re.compile(r"outline\s*([1-9])", re.IGNORECASE)
+_MEASURE = re.compile(r"\s*(?:원본 그림의|사진 찍은 날짜|프로그램 이름|색 대표)")
+_BRACKETS = " <>()[]{}.:〈〉《》「」『』【】〔〕"
+_FRAME_PARAGRAPHS = 3  # in the only filled cell of a row: more are text in a frame
+
+
+def paragraph(text: str, level: int = 0, aside: str = "") -> Piece:
+    """A piece for a paragraph's stripped text; a long heading is a paragraph."""
+    if level and len(text) <= HANGUL_HEADING_CHARS and not aside:
+        return (text, "heading", level, "")
+    return (text, "paragraph", 0, aside)
+
+
+def heading_level(style: str) -> int:
+    """The level of a style by its name ("개요 1", "Outline 2"), 0 where it is no heading's."""
+    found = _OUTLINE_STYLE.fullmatch(style.strip())
+    return min(DEEPEST_HEADING, int(found[1])) if found else heading_of_name(style)
+
+
+def numbered(text: str, number: str) -> str:
+    """A caption with the number that a program counts: "그림 설명" becomes "그림 설명 (그림 1)",
+    so that its words stay together and a search for "그림 1" finds it."""
+    number = number.strip(_BRACKETS)
+    label = number.rpartition(" ")[0]
+    rest = text.strip(_BRACKETS)
+    return number if rest in ("", label) else f"{text} ({number})"
+
+
+class Grid:
+    """One open table; `columns` is how many it says it has, 0 where it does not say."""
+
+    __slots__ = ("cells", "columns", "header", "row", "rows", "sink", "wide")
+
+    def __init__(self, sink: list[Piece], columns: int = 0) -> None:
+        self.sink = sink
+        self.columns = columns
+        self.row = -1
+        self.rows = 0
+        self.header = False
+        self.wide = False
+        self.cells: list[list[Piece]] = []
+
+    def cell(self, row: int, span: int = 1, header: bool = False) -> list[Piece]:
+        """A new cell in row `row`, over `span` columns; gives the list its pieces go to."""
+        if row != self.row:
+            self.end_row()
+            self.row = row
+        cell: list[Piece] = []
+        self.cells.append(cell)
+        self.widen(span)
+        self.header = self.header or header
+        return cell
+
+    def widen(self, span: int) -> None:
+        """The cell at hand turns out to lie over `span` columns."""
+        self.wide = span >= self.columns > 0
+
+    def end_row(self) -> None:
+        """Hand the cells over as a row, or as what they hold where they only frame it."""
+        cells, sink = [cell for cell in self.cells if cell], self.sink
+        alone = len(self.cells) == 1 and (self.wide or not self.columns)
+        if alone or (len(cells) == 1 and len(cells[0]) > _FRAME_PARAGRAPHS):
+            sink.extend(piece for cell in cells for piece in cell)
+        elif cells:
+            texts = [" ".join(" ".join(_own(cell)).split()) for cell in cells]
+            text = CELL_SEPARATOR.join(filter(None, texts))
+            if text:
+                kind = "table_header" if self.header or not self.rows else "table_row"
+                sink.append((text, kind, 0, ""))
+                self.rows += 1
+            sink.extend(piece for cell in cells for piece in cell if not _belongs_in_cell(piece))
+        self.cells = []
+        self.header = self.wide = False
+
+
+class Margins:
+    """What belongs to no place of the text: headers, footers and master pages without page
+    numbers, and what pictures are described by. Each text once, at the end.
+    """
+
+    def __init__(self) -> None:
+        self.pieces: list[Piece] = []
+        self._seen: dict[str, dict[str, None]] = {MARGIN: {}, DESCRIPTION: {}}
+
+    def settle(self) -> None:
+        """Keep what is new of the pieces that arrived."""
+        for text, *_ in self.pieces:
+            if not only_page_number(text):
+                self._keep(MARGIN, text)
+        self.pieces.clear()
+
+    def describe(self, text: str) -> None:
+        """The description of a picture or shape; Hangul fills it with the picture's measures."""
+        lines = (line for line in text.splitlines() if not _MEASURE.match(line))
+        self._keep(DESCRIPTION, "\n".join(lines).strip())
+
+    def blocks(self) -> Iterator[Block]:
+        self.settle()
+        for label, texts in self._seen.items():
+            place = Location("part", label)
+            for text in texts:
+                yield Block(text, location=place)
+
+    def _keep(self, label: str, text: str) -> None:
+        seen = self._seen[label]
+        if text and len(seen) < MARGIN_PIECES:
+            seen.setdefault(text[:OFFICE_BLOCK_CHARS])
+
+
+class Located:
+    """Pieces in, blocks with their locations out."""
+
+    def __init__(self) -> None:
+        self._outline = Outline()
+        self._chars = 0
+
+    def blocks(self, pieces: list[Piece]) -> Iterator[Item]:
+        """Empties `pieces`. Raises Unread("limit_reached") beyond OFFICE_TEXT_CHARS."""
+        outline = self._outline
+        for text, kind, level, aside in pieces:
+            self._chars += len(text)
+            if self._chars > OFFICE_TEXT_CHARS:
+                raise limit_reached("Text", self._chars, OFFICE_TEXT_CHARS, "code points", SMALLER)
+            if kind == "heading":
+                yield Block(text, kind, level, outline.heading(text, level))
+                continue
+            place = Location("part", aside) if aside and aside != NOTE else outline.paragraph()
+            if len(text) <= OFFICE_BLOCK_CHARS:
+                yield Block(text, kind, 0, place)
+                continue
+            for at in range(0, len(text), OFFICE_BLOCK_CHARS):
+                yield Block(text[at : at + OFFICE_BLOCK_CHARS], kind, 0, place)
+        pieces.clear()
+
+
+def _own(cell: list[Piece]) -> list[str]:
+    return [piece[0] for piece in cell if _belongs_in_cell(piece)]
+
+
+def _belongs_in_cell(piece: Piece) -> bool:
+    """Nested rows and notes stand after the row that holds them."""
+    return not piece[3] and piece[1] not in _ROW_KINDS

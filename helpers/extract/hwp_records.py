@@ -1,0 +1,104 @@
+"""Streams of an HWP 5 document: inflated piece by piece, and the tags of their records.
+
+Source: Hancom, "한글 문서 파일 구조 5.0", sections 2.3 (data records) and 3.2 (streams).
+The threat: a deflated stream of 10 KB that inflates to 10 GB. Promises: bytes are counted while
+they are inflated, against a cap and against their stored size; a stream that is cut short or
+damaged raises `Unread("corrupt")`; memory holds a piece, never the stream.
+Does not: know what a record means.
+"""
+
+from __future__ import annotations
+
+import math
+import struct
+import zlib
+from collections.abc import Callable, Iterator
+from typing import Protocol
+
+from helpers.errors import Unread, limit_reached
+from helpers.limits import HWP_RATIO, HWP_RATIO_FROM_BYTES, HWP_STREAM_BYTES
+
+DOCUMENT_PROPERTIES, PARA_SHAPE, STYLE, DISTRIBUTE_DOC_DATA = 16, 25, 26, 28
+PARA_HEADER, PARA_TEXT, PARA_RANGE_TAG, CTRL_HEADER, LIST_HEADER = 66, 67, 70, 71, 72
+SHAPE_COMPONENT, TABLE, EQEDIT, TEXT_ART, FORM_OBJECT, MEMO_LIST = 76, 77, 88, 90, 91, 93
+
+WIDE_SIZE = 0xFFF  # a record's size that says that four bytes with its size follow
+PIECE_BYTES = 65_536  # stored bytes read at a time
+INFLATED_BYTES = 1 << 20  # inflated bytes handed over at a time
+RESAVE = "Open it in Hangul and save it again, or replace it by a good copy."
+SMALLER = "Split the document, or exclude the file."
+
+_HEADER = struct.Struct("<I")
+
+
+class Source(Protocol):
+    """What a stream is read from."""
+
+    def read(self, size: int, /) -> bytes: ...
+
+
+def pieces(
+    source: Source, name: str, compressed: bool, heartbeat: Callable[[], None]
+) -> Iterator[bytes]:
+    """The bytes of a stream, inflated where `compressed`, in pieces of INFLATED_BYTES at most.
+
+    Raises Unread: corrupt, limit_reached.
+    """
+    if not compressed:
+        while piece := source.read(INFLATED_BYTES):
+            heartbeat()
+            yield piece
+        return
+    inflater = zlib.decompressobj(-zlib.MAX_WBITS)
+    stored = inflated = 0
+    try:
+        while not inflater.eof and (piece := source.read(PIECE_BYTES)):
+            stored += len(piece)
+            while piece and not inflater.eof:
+                found = inflater.decompress(piece, INFLATED_BYTES)
+                piece = inflater.unconsumed_tail
+                inflated += len(found)
+                _check(name, inflated, stored)
+                heartbeat()
+                yield found
+        yield inflater.flush()
+    except zlib.error as error:
+        raise corrupt(f"its stream {name} cannot be inflated ({error})") from error
+    if not inflater.eof:
+        raise corrupt(f"its stream {name} is cut short")
+
+
+def records(data: bytes) -> Iterator[tuple[int, int, int]]:
+    """(tag, start, end) of the records of a stream held whole; what is cut off is left out."""
+    at, length = 0, len(data)
+    while at + 4 <= length:
+        header = _HEADER.unpack_from(data, at)[0]
+        size, at = header >> 20, at + 4
+        if size == WIDE_SIZE and at + 4 <= length:
+            size, at = _HEADER.unpack_from(data, at)[0], at + 4
+        if at + size > length:
+            return
+        yield header & 0x3FF, at, at + size
+        at += size
+
+
+def string(data: bytes, at: int) -> tuple[str, int]:
+    """The text of a length in WCHARs and as many of them, and where it ends; "" where cut."""
+    if at + 2 > len(data):
+        return "", len(data)
+    end = at + 2 + 2 * int.from_bytes(data[at : at + 2], "little")
+    return data[at + 2 : end].decode("utf-16-le", "replace"), end
+
+
+def corrupt(what: str) -> Unread:
+    return Unread("corrupt", f"Damaged HWP document: {what}", RESAVE)
+
+
+def _check(name: str, inflated: int, stored: int) -> None:
+    if inflated > HWP_STREAM_BYTES:
+        raise limit_reached(
+            f"The stream {name}", inflated, HWP_STREAM_BYTES, "bytes inflated", SMALLER
+        )
+    if inflated > HWP_RATIO_FROM_BYTES and inflated > stored * HWP_RATIO:
+        what, ratio = f"Compression of the stream {name}", math.ceil(inflated / stored)
+        raise limit_reached(what, ratio, HWP_RATIO, "bytes inflated per stored byte", SMALLER)

@@ -1,0 +1,277 @@
+"""OWPML sections as a stream: elements in, paragraphs and table rows out.
+
+Source: KS X 6101 "Open Word-Processor Markup Language (OWPML) document structure", section 10.
+Promises: constant memory whatever the part's size; what belongs to a field but is not seen (its
+command and parameters) is left out, its result is read; what a tracked change deletes is no
+longer part of its paragraph, which is given once more as it was.
+Does not: open parts, or number paragraphs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from helpers.extract.equations import latex_of_hwp, marked
+from helpers.extract.hwp_flow import (
+    EARLIER,
+    MEMO,
+    NOTE,
+    Grid,
+    Margins,
+    Piece,
+    numbered,
+    paragraph,
+)
+from helpers.extract.markup import Attributes, OnEnd, OnStart, Scanner, severed, table, whole
+from helpers.limits import OFFICE_BLOCK_CHARS
+
+_YEARS = (2011, 2016, 2018, 2021, 2022, 2024)
+_VERSIONS = (
+    *(f"http://www.hancom.co.kr/hwpml/{year}" for year in _YEARS[:2]),
+    *(f"http://www.owpml.org/owpml/{year}" for year in _YEARS),
+)
+NAMESPACES: dict[str, tuple[str, ...]] = {
+    prefix: tuple(f"{version}/{room}" for version in _VERSIONS)
+    for prefix, room in (("hp", "paragraph"), ("hh", "head"), ("hs", "section"))
+}
+_HELD_CHARS = 16 * OFFICE_BLOCK_CHARS  # code points of one table or box held before it goes on
+_PIECE_CHARS = 100  # what a piece costs besides its text
+_COUNTED = ("PICTURE", "TABLE", "EQUATION")
+_UNSEEN = "hp:parameters hp:secPr hp:metaTag"
+_BOXES = "hp:caption hp:drawText"
+_NOTES = "hp:footNote hp:endNote hp:hiddenComment"
+_MARGINS = "hp:header hp:footer"
+_BUTTONS = "hp:btn hp:checkBtn hp:radioBtn hp:comboBox hp:listBox"
+
+
+class _Paragraph:
+    """An open paragraph. `before` is its text without tracked changes, where there are any."""
+
+    __slots__ = ("after", "aside", "before", "deleted", "number", "parts", "rank", "sink")
+
+    def __init__(self, sink: list[Piece], aside: str, rank: int) -> None:
+        self.sink, self.aside, self.rank = sink, aside, rank
+        self.parts: list[str] = []
+        self.before: list[str] | None = None
+        self.deleted = False
+        self.number = ""
+        self.after: list[Piece] = []
+
+
+class SectionScanner:
+    """One section or master page. Feed `scanner`, then `relieve` and take `found` after each
+    piece. `charts` gets the names of charts' parts; `headings` and `styles` map the ids of a
+    paragraph's shape and style to a heading's level.
+    """
+
+    def __init__(
+        self,
+        part: str,
+        headings: Mapping[str, int],
+        styles: Mapping[str, int],
+        margins: Margins,
+        into_margins: bool = False,
+    ) -> None:
+        self.found: list[Piece] = margins.pieces if into_margins else []
+        self.charts: list[str] = []
+        self._headings, self._styles, self._margins = headings, styles, margins
+        self._sinks: list[tuple[list[Piece], str]] = [(self.found, "")]
+        self._paragraphs: list[_Paragraph] = []
+        self._grids: list[Grid] = []
+        self._inserting = self._deleting = False
+        self._text: list[str] = []
+        self.scanner = Scanner(
+            part, table(self._starts(), NAMESPACES), table(self._ends(), NAMESPACES)
+        )
+
+    def relieve(self) -> None:
+        """Cut or hand on what grew past its cap, so that memory stays flat."""
+        for open_one in self._paragraphs:
+            if sum(map(len, open_one.parts)) > OFFICE_BLOCK_CHARS:
+                self.found.append(paragraph(severed(open_one.parts).strip(), 0, open_one.aside))
+                open_one.before = None
+        if sum(map(len, self._text)) > OFFICE_BLOCK_CHARS:
+            self._text.clear()
+        sinks = [sink for sink, _ in self._sinks] + [p.after for p in self._paragraphs]
+        sinks += [cell for grid in self._grids for cell in grid.cells]
+        kept = (id(self.found), id(self._margins.pieces))
+        distinct = {id(sink): sink for sink in sinks if id(sink) not in kept}
+        held = sum(len(p[0]) + _PIECE_CHARS for sink in distinct.values() for p in sink)
+        if held > _HELD_CHARS:
+            for sink in distinct.values():
+                self.found.extend(sink)
+                sink.clear()
+        self._margins.settle()
+
+    # --- what elements do ---------------------------------------------------------------
+
+    def _starts(self) -> dict[str, OnStart]:
+        write = self._literal
+        return {
+            "hp:p": self._paragraph,
+            "hp:t": self._run,
+            "hp:tab": write("\t"),
+            "hp:lineBreak": write("\n"),
+            "hp:nbSpace": write("\u00a0"),
+            "hp:fwSpace": write(" "),
+            "hp:hyphen": write("-"),
+            "hp:insertBegin": lambda _: self._track(True, self._deleting),
+            "hp:insertEnd": lambda _: self._track(False, self._deleting),
+            "hp:deleteBegin": lambda _: self._track(self._inserting, True),
+            "hp:deleteEnd": lambda _: self._track(self._inserting, False),
+            "hp:tbl": self._table,
+            "hp:tr": self._row,
+            "hp:tc": self._cell,
+            "hp:cellSpan": self._span,
+            _BOXES: lambda _: self._box(),
+            _NOTES: lambda _: self._box(NOTE),
+            "hp:fieldBegin": lambda a: self._box(MEMO if a.get("type") == "MEMO" else NOTE),
+            _MARGINS: lambda _: self._sinks.append((self._margins.pieces, "")),
+            _UNSEEN: lambda _: self.scanner.skip(),
+            "hp:script hp:mainText hp:subText hp:text hp:shapeComment": self._inner,
+            "hp:compose": lambda a: self._write(a.get("composeText", "")),
+            "hp:textart": lambda a: self._aside(a.get("text", "")),
+            _BUTTONS: lambda a: self._aside(a.get("selectedValue") or a.get("caption", "")),
+            "hp:autoNum": self._number,
+            "hp:chart": lambda a: self.charts.append(a.get("chartIDRef", "")),
+        }
+
+    def _ends(self) -> dict[str, OnEnd]:
+        return {
+            "hp:p": self._paragraph_end,
+            "hp:t": lambda: self.scanner.collect(None),
+            "hp:tbl": self._table_end,
+            "hp:tr": self._row_end,
+            "hp:script": lambda: self._write(marked(latex_of_hwp(self._taken()))),
+            "hp:mainText": lambda: self._write(self._taken()),
+            "hp:subText": self._ruby_end,
+            "hp:text": lambda: self._aside(self._taken()),
+            "hp:shapeComment": lambda: self._margins.describe(self._taken()),
+            f"hp:tc hp:fieldBegin {_BOXES} {_NOTES} {_MARGINS}": self._leave,
+        }
+
+    # --- text -------------------------------------------------------------------------------
+
+    def _run(self, attributes: Attributes) -> None:
+        paragraphs = self._paragraphs
+        if paragraphs:
+            simple = not (self._deleting or self._inserting) and paragraphs[-1].before is None
+            self.scanner.collect(paragraphs[-1].parts.append if simple else self._write)
+
+    def _write(self, text: str) -> None:
+        if not self._paragraphs:
+            return
+        here = self._paragraphs[-1]
+        if self._deleting:
+            here.deleted = True
+        else:
+            here.parts.append(text)
+        if self._deleting or self._inserting or here.before is not None:
+            if here.before is None:
+                here.before = here.parts[: len(here.parts) - (not self._deleting)]
+            if not self._inserting:
+                here.before.append(text)
+
+    def _literal(self, text: str) -> OnStart:
+        return lambda _: self._write(text)
+
+    def _track(self, inserting: bool, deleting: bool) -> None:
+        self._inserting, self._deleting = inserting, deleting
+        self.scanner.collect(self._write)
+
+    def _inner(self, attributes: Attributes) -> None:
+        self._text = []
+        self.scanner.collect(self._text.append)
+
+    def _taken(self) -> str:
+        self.scanner.collect(None)
+        text = "".join(self._text)
+        self._text = []
+        return text
+
+    def _ruby_end(self) -> None:
+        above = self._taken().strip()
+        self._write(f"({above})" if above else "")
+
+    def _aside(self, text: str) -> None:
+        """A text that stands for itself at this place: a button, a text art."""
+        text = text.strip()
+        if text:
+            sink, aside = self._around()
+            sink.append(paragraph(text, 0, aside))
+
+    def _number(self, attributes: Attributes) -> None:
+        """An automatic number, in the words before it: "그림" makes "그림 1"."""
+        if self._paragraphs and attributes.get("numType") in _COUNTED:
+            here = self._paragraphs[-1]
+            label = "".join(here.parts).strip()
+            here.number = here.number or f"{label} {attributes.get('num', '')}"
+
+    # --- paragraphs and what is anchored in them ----------------------------------------------
+
+    def _paragraph(self, attributes: Attributes) -> None:
+        sink, aside = self._sinks[-1]
+        get = attributes.get
+        rank = self._headings.get(get("paraPrIDRef", "")) or self._styles.get(
+            get("styleIDRef", ""), 0
+        )
+        self._paragraphs.append(_Paragraph(sink, aside, rank))
+
+    def _paragraph_end(self) -> None:
+        if not self._paragraphs:
+            return
+        here = self._paragraphs.pop()
+        text = "".join(here.parts).strip()
+        if here.number:
+            text = numbered(text, here.number)
+        if text:
+            here.sink.append(paragraph(text, here.rank, here.aside))
+        if here.deleted and here.before is not None:
+            earlier = "".join(here.before).strip()
+            if earlier:
+                here.sink.append(paragraph(earlier, 0, EARLIER))
+        if here.after:
+            here.sink.extend(here.after)
+
+    def _around(self) -> tuple[list[Piece], str]:
+        sink, aside = self._sinks[-1]
+        if self._paragraphs and self._paragraphs[-1].sink is sink:
+            return self._paragraphs[-1].after, aside
+        return sink, aside
+
+    def _box(self, aside: str = "") -> None:
+        sink, around = self._around()
+        self._sinks.append((sink, aside or around))
+
+    def _leave(self) -> None:
+        if len(self._sinks) > 1:
+            self._sinks.pop()
+
+    # --- tables -------------------------------------------------------------------------------
+
+    def _table(self, attributes: Attributes) -> None:
+        sink, _ = self._around()
+        self._grids.append(Grid(sink, whole(attributes.get("colCnt"))))
+
+    def _table_end(self) -> None:
+        if self._grids:
+            self._grids.pop().end_row()
+
+    def _row(self, attributes: Attributes) -> None:
+        if self._grids:
+            self._grids[-1].row += 1
+
+    def _row_end(self) -> None:
+        if self._grids:
+            self._grids[-1].end_row()
+
+    def _cell(self, attributes: Attributes) -> None:
+        sink, aside = self._sinks[-1]
+        if self._grids:
+            grid = self._grids[-1]
+            sink = grid.cell(grid.row, 1, attributes.get("header") == "1")
+        self._sinks.append((sink, aside))
+
+    def _span(self, attributes: Attributes) -> None:
+        if self._grids:
+            self._grids[-1].widen(whole(attributes.get("colSpan"), 1))
