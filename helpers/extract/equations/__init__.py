@@ -1,0 +1,11 @@
+"""Equations in the languages of office files, told as LaTeX: OMML, MathML, Hangul script.
+
+A reader writes what it gets into the sentence: `marked(latex)` gives "[math: LaTeX]".
+"""
+
+from __future__ import annotations
+
+from helpers.extract.equations.hwp import latex_of_hwp
+from helpers.extract.equations.signs import marked
+
+__all__ = ["latex_of_hwp", "marked"]
