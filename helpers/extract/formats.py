@@ -108,7 +108,7 @@ FORMATS = (
     _office("doc", "Word 97-2003 document", "doc", "doc dot"),
     _office("xls", "Excel 97-2003 workbook", "xls", "xls xlt xlw"),
     _known("ppt", "PowerPoint 97-2003 presentation", "ppt pps pot"),
-    _known("xlsb", "binary Excel workbook", "xlsb"),
+    _office("xlsb", "binary Excel workbook", "xlsb", "xlsb"),
     _office("hwp", "Hangul Word Processor document", "hwp", "hwp hwt"),
     _office("hwpx", "Hangul Word Processor XML document", "hwpx", "hwpx hwtx"),
     _office("rtf", "Rich Text Format document", "rtf", "rtf"),
@@ -118,7 +118,7 @@ FORMATS = (
     _office("mbox", "mailbox", "mbox", "mbox mbx"),
     _known("fodt", "flat OpenDocument file", "fodt fods fodp fodg"),
     _known("odg", "OpenDocument drawing", "odg otg odf odc odb"),
-    _known("spreadsheetml2003", "Excel 2003 XML spreadsheet", ""),
+    _office("spreadsheetml2003", "Excel 2003 XML spreadsheet", "spreadsheetml", ""),
     _known("wordml2003", "Word 2003 XML document", ""),
     _known("ipynb", "Jupyter notebook", "ipynb"),
     _known("image", "image", "png jpg jpeg jfif gif tif tiff bmp webp heic avif ico psd svg"),
@@ -135,6 +135,7 @@ _BY_EXTENSION = {ending: entry for entry in FORMATS for ending in entry.extensio
 _BY_FILE_NAME = {known: entry for entry in FORMATS for known in entry.file_names}
 _ZIP_BASED = {"docx", "xlsx", "xlsm", "xlsb", "pptx", "odt", "ods", "odp", "odg", "epub", "hwpx"}
 _MAIL_BASED = {"doc", "xls", "ppt", "msg", "eml", "mbox"}  # what a mail or web archive is named
+_WORKBOOKS = {"xls", "xlsx", "xlsm", "xlsb"}  # what web systems call their HTML and text tables
 _OLE_BASED = {"doc", "xls", "ppt", "hwp", "msg"}
 
 
@@ -279,11 +280,11 @@ def _ole_format(file: BinaryIO, named: Format | None, name: str) -> Format:
 
 def _text_format(start: bytes, named: Format | None, name: str) -> Format:
     """What a file without any magic is: HTML, what its text ending says, or nothing known."""
+    kind = sniff.xml_kind(start)
+    if kind is not None and (named is None or not named.is_text or extension(name) == "xml"):
+        return BY_NAME[kind]
     if named is not None and named.is_text:
         return named
-    kind = sniff.xml_kind(start)
-    if kind is not None:
-        return BY_NAME[kind]
     if sniff.looks_like_html(start):
         return BY_NAME["html"]
     mail = sniff.mail_kind(start)
@@ -293,8 +294,10 @@ def _text_format(start: bytes, named: Format | None, name: str) -> Format:
         ending = extension(name)
         shown = f".{ending}" if ending else "without an ending"
         raise Unread("unsupported", f"No reader for files {shown}", _CONVERT)
-    if named.name == "xls" and b"\t" in start and b"\0" not in start:
-        return BY_NAME["tsv"]
+    if named.name in _WORKBOOKS:
+        kind = sniff.exported_kind(start)
+        if kind is not None:
+            return BY_NAME[kind]
     if named.name in _ZIP_BASED:
         raise _not_a("no ZIP container", named, name)
     if named.name == "pdf":
@@ -326,12 +329,10 @@ def _unsupported(found: Format, name: str) -> Unread:
 
 _CONVERT = "Convert it to a supported format, or exclude it."
 _SAVE_AS = {
-    "xlsb": "Save it as .xlsx.",
     "ppt": "Save it as .pptx.",
     "fodt": "Save it as .odt.",
     "ipynb": "Export it as .md or .html.",
     "odg": "Export it as .pdf.",
-    "spreadsheetml2003": "Save it as .xlsx.",
     "wordml2003": "Save it as .docx.",
     "archive": "Unpack it into the knowledge directory.",
 }

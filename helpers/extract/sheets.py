@@ -1,7 +1,7 @@
 """How every workbook reader shows a sheet: its heading, rows, comments, margins and drawings.
 
 Promises: the same look whatever the file's format; a row is located by sheet and row number;
-column names are told by where they stand; a row without end is cut.
+column names are told by where they stand.
 Does not: read any file format.
 """
 
@@ -39,13 +39,7 @@ class SheetRows:
         settled = self._rows > TITLE_ROWS and number not in self._headers
         kind = "table_row" if settled or not self._is_header(number, len(cells)) else "table_header"
         place = Location("sheet", f"{self.name} row {number}", number, self.name)
-        text = CELL_SEPARATOR.join(cells)
-        if len(text) <= HELD_CHARS:
-            self.found.append(Block(text, kind, 0, place))
-            return
-        for start in range(0, len(text), HELD_CHARS):
-            self.found.append(Block(text[start : start + HELD_CHARS], kind, 0, place))
-            kind = "table_row"
+        self.found.append(Block(CELL_SEPARATOR.join(cells), kind, 0, place))
 
     def _is_header(self, number: int, cells: int) -> bool:
         """The first row; after a title of one cell, the row of column names below it too."""

@@ -47,6 +47,10 @@ STRONG_MAGICS = (
     (0, b"\xcf\xfa\xed\xfe", "program"),
     (0, b"\xca\xfe\xba\xbe", "program"),
     (0, b"SQLite format 3\x00", "database"),
+    (0, b"\x09\x00\x04\x00", "xls"),  # BIFF2 to BIFF5 without a compound file around them
+    (0, b"\x09\x02\x06\x00", "xls"),
+    (0, b"\x09\x04\x06\x00", "xls"),
+    (0, b"\x09\x08\x08\x00", "xls"),
 )
 WEAK_MAGICS = (
     (0, b"GIF87a", "image"),
@@ -123,6 +127,11 @@ _MAIL_FIELDS = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 _MAILBOX_LINE = re.compile(rb"From [^\r\n]{0,500}\d[^\r\n]{0,500}\r?\n(?=[!-9;-~]{1,80}[ \t]*:)")
+_SPREADSHEET_ML = re.compile(
+    rb"<(?:\w+:)?Workbook\s[^>]*[\"']urn:schemas-microsoft-com:office:spreadsheet[\"']"
+)
+_HTML_TABLE = re.compile(rb"<(?:table|tr|td|div|body|font|style)[\s>]", re.IGNORECASE)
+_BINARY = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 _HTML_START = re.compile(
     rb"\A<(?:!doctype\s+html|html|head|body|table|meta|title)[\s>]", re.IGNORECASE
 )
@@ -138,7 +147,7 @@ def head(file: BinaryIO, count: int = limits.SNIFF_BYTES) -> bytes:
 
 def magic_kind(start: bytes) -> str | None:
     """The family of a file that announces itself in its first bytes, or None."""
-    if start.startswith(b"{\\rtf"):
+    if _RTF_START.match(start):
         return "rtf"
     for offset, magic, kind in STRONG_MAGICS:
         if start.startswith(magic, offset):
@@ -185,11 +194,23 @@ def xml_kind(start: bytes) -> str | None:
     view = _ascii_view(start)
     if b"<office:document" in view:
         return "fodt"
-    if b'progid="Excel.Sheet"' in view:
+    if b'progid="Excel.Sheet"' in view or _SPREADSHEET_ML.search(view):
         return "spreadsheetml2003"
     if b'progid="Word.Document"' in view:
         return "wordml2003"
     return None
+
+
+def exported_kind(start: bytes) -> str | None:
+    """What a text file is that bears a workbook's name: HTML or a delimited table, else None."""
+    wide = start.startswith((b"\xff\xfe", b"\xfe\xff"))
+    view = _ascii_view(start).lstrip()
+    if view.startswith(b"<"):
+        return "html" if _HTML_TABLE.search(view) else None
+    if not wide and _BINARY.search(start):
+        return None
+    first_line = view.partition(b"\n")[0].partition(b"\r")[0]
+    return "tsv" if b"\t" in view or b"," in first_line or b";" in first_line else None
 
 
 def zip_kind(file: BinaryIO) -> str:

@@ -211,7 +211,7 @@ class _Globals:
             raw = self._codes.get(number)
             code = usual if raw is None else self._code(raw, codec)
             render = renderer(code, self._epoch_1904)
-            known[number] = _shown(render), _shown_packed(render)
+            known[number] = shown(render), shown_packed(render)
         return [known[number][0] for number in numbers], [known[number][1] for number in numbers]
 
     def _code(self, raw: bytes, codec: str) -> str:
@@ -279,7 +279,7 @@ def sheet_places(book: Book, beat: Callable[[], None]) -> list[tuple[str, int]]:
 # --- numbers ----------------------------------------------------------------------------------
 
 
-def _shown(render: Render) -> Show:
+def shown(render: Render) -> Show:
     """A cell's number as text; columns repeat themselves."""
 
     @functools.lru_cache(REMEMBERED)
@@ -289,7 +289,7 @@ def _shown(render: Render) -> Show:
     return show
 
 
-def _shown_packed(render: Render) -> Show:
+def shown_packed(render: Render) -> Show:
     """The same for numbers in the short form RK."""
 
     @functools.lru_cache(REMEMBERED)
@@ -313,5 +313,5 @@ def rk_number(packed: int) -> float:
     return value / 100 if packed & 1 else value
 
 
-shown_plainly: Show = _shown(plain)
-packed_shown_plainly: Show = _shown_packed(plain)
+shown_plainly: Show = shown(plain)
+packed_shown_plainly: Show = shown_packed(plain)

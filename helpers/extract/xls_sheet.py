@@ -38,7 +38,7 @@ _PAD = bytes(32)
 _GATHERED = 2_000_000  # pieces of rows held of a sheet that was not written row by row
 _CAUTIOUS = 70_000  # rows of one cell held until the order of writing is known
 _TEXTS = 100_000  # comments and text boxes of one sheet
-_ERRORS = {
+ERRORS = {
     0x00: "#NULL!", 0x07: "#DIV/0!", 0x0F: "#VALUE!", 0x17: "#REF!", 0x1D: "#NAME?",
     0x24: "#NUM!", 0x2A: "#N/A", 0x2B: "#GETTING_DATA",
 }  # fmt: skip
@@ -379,7 +379,7 @@ def _truth(pair: bytes) -> str:
     """A byte and whether it is an error."""
     if len(pair) < 2:
         return ""
-    return _ERRORS.get(pair[0], "") if pair[1] else "TRUE" if pair[0] else "FALSE"
+    return ERRORS.get(pair[0], "") if pair[1] else "TRUE" if pair[0] else "FALSE"
 
 
 _ROW_CELLS = frozenset(

@@ -14,14 +14,23 @@ import re
 from collections.abc import Iterator
 from typing import BinaryIO
 
-from helpers.errors import Unread, limit_reached
-from helpers.extract.archive import SMALLER, Archive
-from helpers.extract.blocks import CELL_SEPARATOR, Block, Context, Item, Location, Notice
+from helpers.errors import Unread
+from helpers.extract.archive import Archive
+from helpers.extract.blocks import Block, Context, Item, Notice
 from helpers.extract.drawing import shape_texts
 from helpers.extract.markup import Attributes, Scanner, severed, table, whole
 from helpers.extract.number_format import Render, plain
 from helpers.extract.opc import NAMESPACES, Package
-from helpers.extract.outline import only_page_number
+from helpers.extract.sheets import (
+    HELD_CHARS,
+    SheetRows,
+    Told,
+    comment,
+    drawing,
+    in_one_line,
+    margin_text,
+    margins,
+)
 from helpers.extract.xlsx_book import (
     SharedStrings,
     Sheet,
@@ -30,14 +39,11 @@ from helpers.extract.xlsx_book import (
     read_strings,
     unescape,
 )
-from helpers.limits import OFFICE_BLOCK_CHARS, OFFICE_TEXT_CHARS
+from helpers.limits import OFFICE_BLOCK_CHARS
 
-_HELD_CHARS = 4 * OFFICE_BLOCK_CHARS  # code points of one row held before it is cut
-_TITLE_ROWS = 3  # non-empty rows among which the column names may stand
 _SHOWN = 20_000  # shared strings and cell styles remembered per sheet
 
 _MARGINS = "s:oddHeader s:evenHeader s:firstHeader s:oddFooter s:evenFooter s:firstFooter"
-_MARGIN_CODE = re.compile(r'&(?:"[^"]*"|K(?:[0-9A-Fa-f]{6}|\d\d[+-]\d{3})|\d+|[A-Za-z]|&)')
 _REFERENCE_ROW = re.compile(r"\$?[A-Za-z]{1,3}\$?(\d{1,7})")
 
 
@@ -60,7 +66,6 @@ class _Workbook:
         self._related = package.relationships(self._main)
         self._strings = SharedStrings()
         self._formats: list[Render] = []
-        self._chars = 0
 
     def items(self) -> Iterator[Item]:
         package = self._package
@@ -73,25 +78,13 @@ class _Workbook:
                 yield _unread_part(error)
         for part in package.targets(self._related, "sharedStrings"):
             self._strings = read_strings(part, package.follow(part))
+        told = Told()
         for sheet in sheets:
-            yield from self._sheet(sheet)
-
-    def _sheet(self, sheet: Sheet) -> Iterator[Item]:
-        if sheet.part not in self._package.archive:
-            yield Notice("part_unread", f"The sheet {sheet.name!r} is missing from the file")
-            return
-        begun = False
-        for item in self._sheet_items(sheet):
-            if isinstance(item, Block):
-                if not begun:
-                    begun = True
-                    place = Location("sheet", sheet.name, name=sheet.name)
-                    yield Block(sheet.name or "Sheet", "heading", 1, place)
-                self._chars += len(item.text)
-                if self._chars > OFFICE_TEXT_CHARS:
-                    what, unit = "Text", "code points"
-                    raise limit_reached(what, self._chars, OFFICE_TEXT_CHARS, unit, SMALLER)
-            yield item
+            if sheet.part in package.archive:
+                yield from told.sheet(sheet.name, self._sheet_items(sheet))
+            else:
+                message = f"The sheet {sheet.name!r} is missing from the file"
+                yield Notice("part_unread", message)
 
     def _sheet_items(self, sheet: Sheet) -> Iterator[Item]:
         package = self._package
@@ -99,65 +92,55 @@ class _Workbook:
         headers: set[int] = set()
         for part in package.targets(related, "table"):
             headers |= _header_rows(package, part)
-        rows = _Rows(sheet, self._strings, self._formats, headers)
-        for _ in rows.scanner.scan(package.follow(sheet.part)):
-            rows.relieve()
+        rows = SheetRows(sheet.name, headers)
+        cells = _Cells(sheet.part, rows, self._strings, self._formats)
+        for _ in cells.scanner.scan(package.follow(sheet.part)):
+            cells.relieve()
             yield from rows.found
             rows.found.clear()
-        yield from rows.margins()
+        yield from margins(sheet.name, cells.margins)
         try:
             for part in package.targets(related, "comments", "threadedComment"):
-                yield from _comments(package, part, sheet)
+                yield from comments(package, part, sheet)
             for part in package.targets(related, "drawing"):
-                place = Location("sheet", f"{sheet.name} drawing", name=sheet.name)
                 for text in shape_texts(package, part):
-                    yield Block(text, location=place)
+                    yield drawing(sheet.name, text)
         except Unread as error:
             if error.code != "corrupt":
                 raise
             yield _unread_part(error)
 
 
-class _Rows:
-    """One sheet's cells as a stream. Feed `scanner`, then `relieve` and take `found` after
-    each piece.
+class _Cells:
+    """One sheet's cells as a stream. Feed `scanner`, then `relieve` and take what `rows` found
+    after each piece; `margins` are complete at the end.
     """
 
     def __init__(
-        self, sheet: Sheet, strings: SharedStrings, formats: list[Render], headers: set[int]
+        self, part: str, rows: SheetRows, strings: SharedStrings, formats: list[Render]
     ) -> None:
-        self.found: list[Block] = []
-        self._name = sheet.name
+        self.margins: list[str] = []
+        self._rows = rows
         self._strings = strings
         self._formats = formats
-        self._headers = headers
         self._row = 0
         self._cells: list[str] = []
         self._text: list[str] = []
-        self._rows = 0
-        self._named = False
-        self._margins: list[str] = []
         starts = table({_MARGINS: self._margin_start}, NAMESPACES)
         ends = table({"s:sheetData": self._leave, _MARGINS: self._margin_end}, NAMESPACES)
         for uri in NAMESPACES["s"]:
             starts[f"{uri} sheetData"] = functools.partial(self._enter, uri)
             starts[f"{uri} rPh"] = lambda _: self.scanner.skip()
-        self.scanner = Scanner(sheet.part, starts, ends)
+        self.scanner = Scanner(part, starts, ends)
 
     def relieve(self) -> None:
         """Cut a cell or a row without end, so that memory stays flat."""
-        if sum(map(len, self._text)) > _HELD_CHARS:
+        if sum(map(len, self._text)) > HELD_CHARS:
             text = severed(self._text).strip()
             if text:
                 self._cells.append(text)
-        if sum(map(len, self._cells)) + len(self._cells) > _HELD_CHARS:
+        if sum(map(len, self._cells)) + len(self._cells) > HELD_CHARS:
             self._row_end()
-
-    def margins(self) -> Iterator[Block]:
-        """The print headers and footers, each text once."""
-        place = Location("sheet", f"{self._name} header and footer", name=self._name)
-        for text in dict.fromkeys(self._margins):
-            yield Block(text, location=place)
 
     # --- cells ----------------------------------------------------------------------------
 
@@ -196,7 +179,7 @@ class _Rows:
                 if kind == "s":
                     shown = shared.get(raw)
                     if shown is None:
-                        shown = _in_one_line(self._strings[whole(raw, -1)])
+                        shown = in_one_line(self._strings[whole(raw, -1)])
                         if len(shared) < _SHOWN:
                             shared[raw] = shown
                 elif kind is None or kind == "n":
@@ -215,7 +198,7 @@ class _Rows:
                 clear()
             elif name == cell:
                 if runs:
-                    shown = _in_one_line(unescape("".join(runs)))
+                    shown = in_one_line(unescape("".join(runs)))
                     runs.clear()
                     if shown:
                         add(shown)
@@ -237,24 +220,8 @@ class _Rows:
         return self._formats[index] if 0 <= index < len(self._formats) else plain
 
     def _row_end(self) -> None:
-        cells = self._cells
-        number, name = self._row, self._name
-        settled = self._rows > _TITLE_ROWS and number not in self._headers
-        kind = "table_row" if settled or not self._is_header(len(cells)) else "table_header"
-        place = Location("sheet", f"{name} row {number}", number, name)
-        self.found.append(Block(CELL_SEPARATOR.join(cells), kind, 0, place))
-        cells.clear()
-
-    def _is_header(self, cells: int) -> bool:
-        """The first row; after a title of one cell, the row of column names below it too."""
-        self._rows += 1
-        if self._row in self._headers or self._rows == 1:
-            self._named = cells > 1
-            return True
-        if self._named or cells == 1 or self._rows > _TITLE_ROWS:
-            return False
-        self._named = True
-        return True
+        self._rows.put(self._row, self._cells)
+        self._cells.clear()
 
     # --- print headers ----------------------------------------------------------------------
 
@@ -265,27 +232,16 @@ class _Rows:
         self.scanner.collect(None)
         coded = unescape("".join(self._text))
         self._text.clear()
-        text = " ".join(_MARGIN_CODE.sub(_margin_letter, coded).split())
-        if not only_page_number(text):
-            self._margins.append(text)
-
-
-def _in_one_line(text: str) -> str:
-    """A cell's text inside a row; `isprintable` is false for every kind of line break."""
-    return text.strip() if text.isprintable() else " ".join(text.split())
+        text = margin_text(coded)
+        if text:
+            self.margins.append(text)
 
 
 def _typed(raw: str, kind: str) -> str:
     """A cell that is neither number nor shared string: boolean, error, formula's text, date."""
     if kind == "b":
         return {"1": "TRUE", "0": "FALSE"}.get(raw.strip(), raw.strip())
-    return _in_one_line(unescape(raw))
-
-
-def _margin_letter(match: re.Match[str]) -> str:
-    """Print headers hold codes: &L &C &R begin a part, && is a letter, &P a page number …"""
-    code = match[0]
-    return "&" if code == "&&" else " " if code in ("&L", "&C", "&R") else ""
+    return in_one_line(unescape(raw))
 
 
 def _header_rows(package: Package, part: str) -> set[int]:
@@ -305,7 +261,7 @@ def _header_rows(package: Package, part: str) -> set[int]:
     return found
 
 
-def _comments(package: Package, part: str, sheet: Sheet) -> Iterator[Block]:
+def comments(package: Package, part: str, sheet: Sheet) -> Iterator[Block]:
     """Notes and threaded comments, located at the row of their cell."""
     found: list[Block] = []
     parts: list[str] = []
@@ -320,8 +276,7 @@ def _comments(package: Package, part: str, sheet: Sheet) -> Iterator[Block]:
         text = unescape("".join(parts)).strip()
         parts.clear()
         if text and not text.startswith("[Threaded comment]"):
-            label = f"{sheet.name} row {row}"
-            found.append(Block(text, location=Location("sheet", label, row or None, sheet.name)))
+            found.append(comment(sheet.name, row, text))
 
     scanner: Scanner
     starts = {

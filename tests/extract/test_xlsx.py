@@ -224,7 +224,7 @@ def test_shared_strings_are_capped(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_one_string_shown_a_million_times_is_capped(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("helpers.extract.xlsx.OFFICE_TEXT_CHARS", 100_000)
+    monkeypatch.setattr("helpers.extract.sheets.OFFICE_TEXT_CHARS", 100_000)
     cells = '<row><c t="s"><v>0</v></c></row>' * 200
     error = refusal(read, xlsx(cells, strings("<t>" + "x" * 1_000 + "</t>")))
     assert error.code == "limit_reached"
