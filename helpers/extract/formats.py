@@ -107,7 +107,7 @@ FORMATS = (
     _office("pdf", "PDF", "pdf", "pdf", package="pypdf"),
     _office("doc", "Word 97-2003 document", "doc", "doc dot"),
     _office("xls", "Excel 97-2003 workbook", "xls", "xls xlt xlw"),
-    _known("ppt", "PowerPoint 97-2003 presentation", "ppt pps pot"),
+    _office("ppt", "PowerPoint 97-2003 presentation", "ppt", "ppt pps pot"),
     _office("xlsb", "binary Excel workbook", "xlsb", "xlsb"),
     _office("hwp", "Hangul Word Processor document", "hwp", "hwp hwt"),
     _office("hwpx", "Hangul Word Processor XML document", "hwpx", "hwpx hwtx"),
@@ -329,7 +329,6 @@ def _unsupported(found: Format, name: str) -> Unread:
 
 _CONVERT = "Convert it to a supported format, or exclude it."
 _SAVE_AS = {
-    "ppt": "Save it as .pptx.",
     "fodt": "Save it as .odt.",
     "ipynb": "Export it as .md or .html.",
     "odg": "Export it as .pdf.",

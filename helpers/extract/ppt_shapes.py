@@ -1,0 +1,203 @@
+"""The texts of one slide or notes page: its drawing's shapes, tables and WordArt.
+
+Sources: [MS-PPT] 2.5.13, 2.7.1, 2.9 (text), 2.9.76 (outline references), [MS-ODRAW] 2.2.13 to
+2.2.23 (shapes, groups, properties). Promises: shapes in the order they are drawn, groups opened,
+a table row by row; text kept in the outline is taken from there, once. Does not: read pictures,
+charts and other embedded objects.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from helpers.extract.blocks import CELL_SEPARATOR
+from helpers.extract.codepages import WIDE
+from helpers.extract.ppt_records import Record, records
+from helpers.extract.symbols import AS_TRANSLATION
+
+TITLE, CENTER_TITLE, OTHER = 0, 6, 4
+TITLES = (TITLE, CENTER_TITLE)
+DATE, NUMBER, FOOTER, HEADER = 7, 8, 9, 10  # placeholders that hold no text of their own
+IMAGES = (5, 11)  # placeholders of the slide's image on a notes page
+
+_GROUP, _SHAPE, _DRAWING = 0xF003, 0xF004, 0xF002
+_GROUP_BOX, _OPTIONS, _MORE_OPTIONS = 0xF009, 0xF00B, 0xF122
+_CHILD_PLACE, _CLIENT_PLACE, _CLIENT_DATA, _TEXT_BOX = 0xF00F, 0xF010, 0xF011, 0xF00D
+_TEXT_HEADER, _CHARS, _BYTES, _OUTLINE_TEXT = 0x0F9F, 0x0FA0, 0x0FA8, 0x0F9E
+_PLACEHOLDER = 0x0BC3
+_FIELDS = (0x0FD8, 0x0FF7, 0x0FF8, 0x0FF9, 0x0FFA, 0x1015)  # a number, date, header or footer
+_WORD_ART, _TABLE = 0x00C0, 0x039F
+_DEPTH = 64  # groups within groups
+_CLEAN = {
+    **dict.fromkeys([*range(9), *range(0x0C, 0x0D), *range(0x0E, 0x20), 0x7F]),
+    0x0B: "\n",
+    **AS_TRANSLATION,
+}
+_LATIN_1_GAP = {
+    code: bytes((code,)).decode("cp1252", "ignore") or None for code in range(0x80, 0xA0)
+}
+
+
+class Text(NamedTuple):
+    """A shape's text: what `kind` of text, in which `placeholder` (0: none), paragraphs."""
+
+    kind: int
+    placeholder: int
+    paragraphs: list[str]
+
+
+class Row(NamedTuple):
+    """A row of a table: its cells joined; `first` in its table."""
+
+    text: str
+    first: bool
+
+
+class _Cell(NamedTuple):
+    top: int
+    left: int
+    text: str
+
+
+def outline_texts(data: bytes, start: int, end: int) -> list[Text]:
+    """The texts that stand between two slides' records of the outline."""
+    return list(_texts(data, records(data, start, end), 0, ()))
+
+
+def drawing_texts(data: bytes, drawing: Record, outline: list[Text]) -> Iterator[Text | Row]:
+    """What the shapes of a drawing say."""
+    for inner in records(data, drawing.start, drawing.end):
+        if inner.kind == _DRAWING:
+            for part in records(data, inner.start, inner.end):
+                if part.kind == _GROUP:
+                    yield from _group(data, part, outline, 0)
+                elif part.kind == _SHAPE:
+                    yield from _shape(data, part, outline)
+
+
+def _group(data: bytes, group: Record, outline: list[Text], depth: int) -> Iterator[Text | Row]:
+    if depth > _DEPTH:
+        return
+    parts = list(records(data, group.start, group.end))
+    if parts and parts[0].kind == _SHAPE and _is_table(data, parts[0]):
+        yield from _table(data, parts[1:], outline)
+        return
+    for part in parts:
+        if part.kind == _GROUP:
+            yield from _group(data, part, outline, depth + 1)
+        elif part.kind == _SHAPE:
+            yield from _shape(data, part, outline)
+
+
+def _is_table(data: bytes, shape: Record) -> bool:
+    for part in records(data, shape.start, shape.end):
+        if part.kind in (_MORE_OPTIONS, _OPTIONS) and _option(data, part, _TABLE) is not None:
+            return True
+    return False
+
+
+def _table(data: bytes, parts: list[Record], outline: list[Text]) -> Iterator[Row]:
+    """A table is a group of boxes: those with the same upper edge are a row."""
+    cells = []
+    for part in parts:
+        if part.kind != _SHAPE:
+            continue
+        texts = [line for found in _shape(data, part, outline) for line in found.paragraphs]
+        text = " ".join(" ".join(texts).split())
+        if text:
+            cells.append(_Cell(*_place(data, part), text))
+    rows: dict[int, list[_Cell]] = {}
+    for cell in cells:
+        rows.setdefault(cell.top, []).append(cell)
+    for number, top in enumerate(sorted(rows)):
+        row = sorted(rows[top], key=lambda cell: cell.left)
+        yield Row(CELL_SEPARATOR.join(cell.text for cell in row), number == 0)
+
+
+def _place(data: bytes, shape: Record) -> tuple[int, int]:
+    """(top, left) of a shape in its group."""
+    for part in records(data, shape.start, shape.end):
+        size = part.end - part.start
+        if part.kind == _CHILD_PLACE and size >= 16:
+            left, top = struct.unpack_from("<ii", data, part.start)
+            return top, left
+        if part.kind == _CLIENT_PLACE and size >= 8:
+            top, left = struct.unpack_from("<hh" if size < 16 else "<ii", data, part.start)
+            return top, left
+    return 0, 0
+
+
+def _shape(data: bytes, shape: Record, outline: list[Text]) -> Iterator[Text]:
+    placeholder, boxes, art = 0, [], None
+    for part in records(data, shape.start, shape.end):
+        if part.kind == _TEXT_BOX:
+            boxes.append(part)
+        elif part.kind == _CLIENT_DATA:
+            placeholder = _placeholder(data, part) or placeholder
+        elif part.kind == _OPTIONS:
+            art = _option(data, part, _WORD_ART)
+    for box in boxes:
+        yield from _texts(data, records(data, box.start, box.end), placeholder, outline)
+    if art:
+        text = art.decode(WIDE, "replace").partition("\0")[0]
+        yield Text(OTHER, placeholder, _paragraphs(text))
+
+
+def _placeholder(data: bytes, client: Record) -> int:
+    for part in records(data, client.start, client.end):
+        if part.kind == _PLACEHOLDER and part.end - part.start >= 8:
+            return data[part.start + 4]
+    return 0
+
+
+def _option(data: bytes, options: Record, wanted: int) -> bytes | None:
+    """The value of a shape's property, with its further bytes where it has them."""
+    count = min(options.instance, (options.end - options.start) // 6)
+    beyond = options.start + 6 * count
+    for number in range(count):
+        name, value = struct.unpack_from("<HI", data, options.start + 6 * number)
+        more = value if name & 0x8000 else 0
+        if name & 0x3FFF == wanted:
+            return data[beyond : min(beyond + more, options.end)] if more else b""
+        beyond += more
+    return None
+
+
+def _texts(
+    data: bytes, parts: Iterator[Record], placeholder: int, outline: list[Text] | tuple[()]
+) -> Iterator[Text]:
+    """Text records in a row: a header, letters, and marks of fields within them."""
+    kind, text = OTHER, ""
+    marks: list[int] = []
+    for part in parts:
+        if part.kind == _TEXT_HEADER and part.end - part.start >= 4:
+            if text:
+                yield Text(kind, placeholder, _paragraphs(text, marks))
+            kind, text, marks = data[part.start], "", []
+        elif part.kind == _CHARS:
+            text += data[part.start : part.end].decode(WIDE, "replace")
+        elif part.kind == _BYTES:
+            text += data[part.start : part.end].decode("latin-1").translate(_LATIN_1_GAP)
+        elif part.kind in _FIELDS and part.end - part.start >= 4:
+            marks.append(struct.unpack_from("<I", data, part.start)[0])
+        elif part.kind == _OUTLINE_TEXT and part.end - part.start >= 4:
+            number = struct.unpack_from("<I", data, part.start)[0]
+            if number < len(outline):
+                found = outline[number]
+                yield Text(found.kind, placeholder, found.paragraphs)
+    if text:
+        yield Text(kind, placeholder, _paragraphs(text, marks))
+
+
+def _paragraphs(text: str, marks: list[int] | tuple[()] = ()) -> list[str]:
+    """The paragraphs of a text, without the stars that stand for fields."""
+    if marks:
+        signs = list(text)
+        for mark in marks:
+            if mark < len(signs) and signs[mark] == "*":
+                signs[mark] = ""
+        text = "".join(signs)
+    lines = (line.translate(_CLEAN).strip() for line in text.split("\r"))
+    return [line for line in lines if line]
