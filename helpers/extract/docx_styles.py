@@ -60,6 +60,11 @@ def heading_of_name(name: str) -> int:
     return min(int(match[1]), DEEPEST_HEADING) if match else 0
 
 
+def is_title_name(name: str) -> bool:
+    """Whether a style of this name marks the document's title."""
+    return name.strip().casefold() in _TITLES
+
+
 def read_styles(part: str, pieces: Iterable[bytes]) -> Styles:
     """Read word/styles.xml; raises Unread as Scanner does."""
     found: dict[str, _Style] = {}
@@ -83,9 +88,7 @@ def read_styles(part: str, pieces: Iterable[bytes]) -> Styles:
     actions = {"w:style": style, "w:name": name, "w:basedOn": base, "w:outlineLvl": outline}
     Scanner(part, table(actions, NAMESPACES)).run(pieces)
     levels = {identity: _level(identity, found) for identity in found}
-    titles = {
-        identity for identity, style in found.items() if style.name.strip().casefold() in _TITLES
-    }
+    titles = {identity for identity, style in found.items() if is_title_name(style.name)}
     return Styles(levels | dict.fromkeys(titles, 1), frozenset(titles))
 
 

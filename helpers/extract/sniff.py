@@ -13,7 +13,7 @@ import struct
 import zipfile
 import zlib
 from collections.abc import Iterator
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
 
 from helpers import limits
 
@@ -227,17 +227,20 @@ def zip_kind(file: BinaryIO) -> str:
 
 def ole_kind(file: BinaryIO) -> str:
     """What an OLE compound file holds: a format's name, PLAIN_OLE, or BROKEN_OLE."""
+    rows: list[_Row] = []
     try:
-        names = set(_ole_names(file))
+        rows += _ole_rows(file)
     except (struct.error, ValueError, IndexError, OSError):
-        names = set()
+        rows.clear()
     finally:
         file.seek(0)
-    if not names:
+    if not rows:
         return BROKEN_OLE
-    for stream, kind in OLE_STREAMS:
-        if stream in names:
-            return kind
+    # An embedded document has such streams too, below: those at the top are asked first.
+    for names in (_top_names(rows), {row.name for row in rows}):
+        for stream, kind in OLE_STREAMS:
+            if stream in names:
+                return kind
     return PLAIN_OLE
 
 
@@ -276,8 +279,31 @@ def _entry_head(container: zipfile.ZipFile, name: str) -> bytes:
         return b""
 
 
-def _ole_names(file: BinaryIO) -> Iterator[str]:
-    """Names in an OLE file's directory, at most OLE_DIRECTORY_SECTORS of it."""
+class _Row(NamedTuple):
+    """An entry of an OLE file's directory; the last three are the numbers of other entries."""
+
+    name: str
+    left: int
+    right: int
+    child: int
+
+
+def _top_names(rows: list[_Row]) -> set[str]:
+    """The names of what lies at the top, as far as the directory's tree can be followed."""
+    names: set[str] = set()
+    seen = {0}
+    waiting = [rows[0].child]
+    while waiting:
+        number = waiting.pop()
+        if number < len(rows) and number not in seen:
+            seen.add(number)
+            names.add(rows[number].name)
+            waiting += (rows[number].left, rows[number].right)
+    return names
+
+
+def _ole_rows(file: BinaryIO) -> Iterator[_Row]:
+    """The entries of an OLE file's directory, at most OLE_DIRECTORY_SECTORS of it."""
     file.seek(0)
     header = file.read(512)
     sector_bytes = 1 << struct.unpack_from("<H", header, 30)[0]
@@ -288,7 +314,7 @@ def _ole_names(file: BinaryIO) -> Iterator[str]:
     for _ in range(limits.OLE_DIRECTORY_SECTORS):
         if sector >= 0xFFFFFFFA:
             return
-        yield from _directory_names(_ole_sector(file, sector, sector_bytes))
+        yield from _directory_rows(_ole_sector(file, sector, sector_bytes))
         per_sector = sector_bytes // 4
         table = _ole_sector(file, fat_sectors[sector // per_sector], sector_bytes)
         sector = struct.unpack_from("<I", table, 4 * (sector % per_sector))[0]
@@ -299,9 +325,10 @@ def _ole_sector(file: BinaryIO, sector: int, sector_bytes: int) -> bytes:
     return file.read(sector_bytes)
 
 
-def _directory_names(sector: bytes) -> Iterator[str]:
+def _directory_rows(sector: bytes) -> Iterator[_Row]:
     for offset in range(0, len(sector) - 127, 128):
         length = struct.unpack_from("<H", sector, offset + 64)[0]
-        if 2 <= length <= 64 and sector[offset + 66] in (1, 2, 5):
-            raw = sector[offset : offset + length - 2]
-            yield raw.decode("utf-16-le", "replace")
+        used = 2 <= length <= 64 and sector[offset + 66] in (1, 2, 5)
+        raw = sector[offset : offset + length - 2] if used else b""
+        name = raw.decode("utf-16-le", "replace")
+        yield _Row(name, *struct.unpack_from("<III", sector, offset + 68))
