@@ -86,6 +86,7 @@ MAIL_FIELD_CHARS = 4_000  # code points of one header field that is shown, such 
 MAIL_TEXT_BYTES = 16 * MIB  # bytes of one text of a mail, decoded
 MAIL_PARTS = 1_000  # parts of one message
 MAIL_DEPTH = 20  # parts within parts
+MSG_RTF_BYTES = 32 * MIB  # inflated bytes of the formatted text of an Outlook message
 
 # --- extraction: RTF -----------------------------------------------------------------
 RTF_DEPTH = 50_000  # groups within groups

@@ -114,7 +114,7 @@ FORMATS = (
     _office("rtf", "Rich Text Format document", "rtf", "rtf"),
     _known("epub", "EPUB book", "epub"),
     _office("eml", "e-mail message", "mail", "eml emlx mht mhtml"),
-    _known("msg", "Outlook message", "msg"),
+    _office("msg", "Outlook message", "msg", "msg oft"),
     _office("mbox", "mailbox", "mbox", "mbox mbx"),
     _known("fodt", "flat OpenDocument file", "fodt fods fodp fodg"),
     _known("odg", "OpenDocument drawing", "odg otg odf odc odb"),

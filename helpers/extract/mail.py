@@ -13,18 +13,16 @@ from __future__ import annotations
 import email.utils
 import io
 import re
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Generator, Iterator
 from typing import BinaryIO
 
 from helpers import limits
 from helpers.errors import Unread, limit_reached
-from helpers.extract import html, mail_text, nested, plain
-from helpers.extract.blocks import Block, Context, Item, Location, Metadata, Notice
-from helpers.extract.encoding import Encoding
+from helpers.extract import mail_text, nested
+from helpers.extract.blocks import Context, Item, Location
 from helpers.extract.mail_choice import Chosen, Leaf, chosen
 from helpers.extract.mail_parts import Part, part_at, uudecoded
-from helpers.extract.outline import Outline
-from helpers.extract.stream import TextStream
+from helpers.extract.mail_writer import Writer
 
 SHOWN_FIELDS = ("From", "To", "Cc", "Date", "Subject")
 KNOWN_FIELDS = frozenset(
@@ -34,7 +32,6 @@ KNOWN_FIELDS = frozenset(
     )
 )
 
-_UTF8 = Encoding("utf-8", "UTF-8")
 _EMLX = re.compile(rb"\s*(\d{1,12})\s*\r?\n")
 _UUENCODED = re.compile(
     rb"(?m)^begin [0-7]{3,4} ([^\r\n]{1,255})\r?\n((?:[ -`]{1,100}\r?\n)+?)end\b"
@@ -45,8 +42,6 @@ _PGP_SIGNATURE = re.compile(
     r"-----BEGIN PGP SIGNATURE-----.*?(?:-----END PGP SIGNATURE-----|\Z)", re.DOTALL
 )
 _QUOTED_FROM = re.compile(rb"(?m)^>(>*From )")
-
-Placed = Callable[[Block], Location]
 
 
 def read(file: BinaryIO, ctx: Context) -> Iterator[Item]:
@@ -70,7 +65,8 @@ class Message:
 
     `place` is the location of everything but attachments; without it the text is located by its
     headings and paragraphs. `within` names the message in front of its attachments' names.
-    `quoted` tells that lines beginning with "From " were marked by a `>`, as in a mailbox.
+    `quoted` tells that lines beginning with "From " were marked by a `>`, as in a mailbox;
+    `written` is for a message whose head has been told already.
     """
 
     def __init__(
@@ -80,10 +76,10 @@ class Message:
         place: Location | None = None,
         within: str = "",
         quoted: bool = False,
+        written: Writer | None = None,
     ) -> None:
-        self._root, self._ctx = root, ctx
-        self._place, self._within, self._quoted = place, within, quoted
-        self._outline = Outline()
+        self._root, self._ctx, self._quoted = root, ctx, quoted
+        self._written = written or Writer(ctx, place, within)
         self.subject = root.field("subject")
         self.is_archive = _is_web_archive(root)
 
@@ -94,45 +90,34 @@ class Message:
     def items(self) -> Iterator[Item]:
         """Everything the message holds, in reading order."""
         found = chosen(self._root, web=self.is_archive)
-        if self._place is None:
-            yield Metadata(title=self.subject or None, extra=_facts(self._root))
+        yield from self._written.facts(self.subject, _facts(self._root))
         if not self.is_archive:
-            yield from self._head(found)
+            fields = [(name, self._root.field(name.lower())) for name in SHOWN_FIELDS]
+            files = [leaf.name for leaf in found.leaves if leaf.kind == "file"]
+            yield from self._written.head(fields, files)
+        yield from self.body(found)
+
+    def body(self, found: Chosen | None = None) -> Iterator[Item]:
+        """The texts and attachments."""
+        found = found or chosen(self._root)
         for leaf in found.leaves:
             self._ctx.heartbeat()
             yield from self._leaf(leaf)
         for notice in found.notices:
-            yield (
-                notice
-                if self._place is None
-                else Notice(notice.code, f"{self._place.label}: {notice.message}", self._place)
-            )
-
-    def _head(self, found: Chosen) -> Iterator[Block]:
-        lines = []
-        for name in SHOWN_FIELDS:
-            value = self._root.field(name.lower())[: limits.MAIL_FIELD_CHARS]
-            if value:
-                lines.append(f"{name}: {value}")
-        names = [nested.clean_name(leaf.name) for leaf in found.leaves if leaf.kind == "file"]
-        if names:
-            lines.append(f"Attachments: {', '.join(names)}"[: limits.MAIL_FIELD_CHARS])
-        if lines:
-            yield self._block("\n".join(lines))
+            yield self._written.notice(notice.code, notice.message)
 
     def _leaf(self, leaf: Leaf) -> Iterator[Item]:
         try:
             if leaf.kind == "plain":
                 yield from self._plain(leaf.part)
             elif leaf.kind == "html":
-                yield from self._html(leaf.part)
+                raw = yield from self._content(leaf.part)
+                yield from self._written.page(raw, leaf.part.charset, own_title=self.is_archive)
             else:
                 yield from self._file(leaf)
         except Unread as error:
             if error.code != "empty":
-                yield nested.unread(error, self._label("text of the mail"))
-
-    # --- texts ----------------------------------------------------------------------------
+                yield nested.unread(error, self._written.label("text of the mail"))
 
     def _plain(self, part: Part) -> Iterator[Item]:
         raw = yield from self._content(part)
@@ -143,42 +128,12 @@ class Message:
         if "-----BEGIN PGP " in text:
             text, hidden = _without_pgp(text.replace("\r\n", "\n"))
             if hidden:
-                yield self._notice("encrypted", "A part of it is encrypted (PGP)")
+                yield self._written.notice("encrypted", "A part of it is encrypted (PGP)")
         if part.type in ("text/enriched", "text/richtext"):
             text = _without_tags(text)
-        yield from self._stream(text, charset)
+        yield from self._written.text(text, charset)
         for name, content in files:
-            yield from self._nested(io.BytesIO(content), name, name)
-
-    def _stream(self, text: str, charset: str) -> Iterator[Item]:
-        raw = io.BytesIO(text.encode("utf-8", "replace"))
-        stream = TextStream(raw, self._ctx, _UTF8)
-        if self._place is None and text:
-            yield Metadata(encoding=charset)
-        for item in plain.paragraphs(stream):
-            if isinstance(item, Block):
-                yield self._block(item.text, item.kind)
-        for notice in stream.notices():
-            yield self._notice(notice.code, notice.message)
-
-    def _html(self, part: Part) -> Iterator[Item]:
-        raw = yield from self._content(part)
-        charset = part.charset
-        if charset or not raw.isascii():
-            text, charset = mail_text.decoded(raw, charset or _charset_in_page(raw))
-            raw = b"\xef\xbb\xbf" + text.encode("utf-8", "replace")
-        for item in html.read(io.BytesIO(raw), self._ctx):
-            if isinstance(item, Block):
-                yield self._block(item.text, item.kind, item.level)
-            elif isinstance(item, Notice):
-                yield self._notice(item.code, item.message)
-            elif self._place is None:
-                yield self._page_facts(item, charset)
-
-    def _page_facts(self, found: Metadata, charset: str) -> Metadata:
-        """Of the page's own title only a web archive's is the document's."""
-        title = found.title if self.is_archive else None
-        return Metadata(title=title, encoding=charset or found.encoding)
+            yield from self._written.attachment(io.BytesIO(content), name)
 
     def _content(self, part: Part) -> Generator[Item, None, bytes]:
         """Returns the decoded bytes of a text; a notice where it is longer than allowed."""
@@ -186,46 +141,20 @@ class Message:
         raw = part.content(most + 1)
         if len(raw) > most:
             left_out = limit_reached("a text of the mail", len(raw), most, "bytes", "")
-            yield self._notice("limit_reached", f"{left_out.reason}; the rest was left out")
+            told = f"{left_out.reason}; the rest was left out"
+            yield self._written.notice("limit_reached", told)
             raw = raw[:most]
         return _QUOTED_FROM.sub(rb"\1", raw) if self._quoted else raw
 
-    # --- files ----------------------------------------------------------------------------
-
     def _file(self, leaf: Leaf) -> Iterator[Item]:
-        part = leaf.part
-        plain_bytes = (
-            part.encoding not in ("base64", "quoted-printable") and "uu" not in part.encoding
-        )
-        if plain_bytes:
-            data: BinaryIO = part.raw()  # type: ignore[assignment]
-        else:
+        data: BinaryIO = leaf.part.raw()  # type: ignore[assignment]
+        if leaf.part.is_encoded:
             try:
-                data = nested.held(part.pieces())
+                data = nested.held(leaf.part.pieces())
             except Unread as error:
-                yield nested.unread(error, self._label(f"attachment {leaf.name}"))
+                yield nested.unread(error, self._written.label(f"attachment {leaf.name}"))
                 return
-        yield from self._nested(data, leaf.hint, leaf.name)
-
-    def _nested(self, data: BinaryIO, hint: str, name: str) -> Iterator[Item]:
-        place = self._label(f"attachment {nested.clean_name(name)}")
-        yield from nested.read_nested(data, hint, self._ctx, place)
-
-    # --- places ---------------------------------------------------------------------------
-
-    def _label(self, what: str) -> str:
-        return f"{self._within}, {what}" if self._within else what
-
-    def _block(self, text: str, kind: str = "paragraph", level: int = 0) -> Block:
-        if self._place is not None:
-            return Block(text, kind, min(level + 1, 6) if level else 0, self._place)
-        if kind == "heading":
-            return Block(text, kind, level, self._outline.heading(text, level))
-        return Block(text, kind, level, self._outline.paragraph())
-
-    def _notice(self, code: str, message: str) -> Notice:
-        where = f"{self._within}: " if self._within else ""
-        return Notice(code, f"{where}{message}", self._place)
+        yield from self._written.attachment(data, leaf.name, leaf.hint)
 
 
 # --- the file ------------------------------------------------------------------------------
@@ -274,11 +203,6 @@ def _facts(root: Part) -> dict[str, str]:
     except (ValueError, TypeError, IndexError, OverflowError):
         pass
     return found
-
-
-def _charset_in_page(raw: bytes) -> str:
-    named = re.search(rb"charset\s*=\s*[\"']?\s*([A-Za-z0-9_.:-]{2,30})", raw[:4096], re.IGNORECASE)
-    return named[1].decode("ascii") if named else ""
 
 
 # --- what is hidden in texts -----------------------------------------------------------------

@@ -28,6 +28,7 @@ LINE_BYTES = 1_000  # bytes of a line that is looked at for a boundary
 FIELD_CHARS = 8_000  # code points of a type or disposition that are looked at
 _NOT_BASE64 = bytes(set(range(256)) - set(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"))
 _NOT_BASE64 = bytes(set(_NOT_BASE64) - set(b"0123456789+/="))
+_UU = ("x-uuencode", "x-uue", "uuencode", "uue")
 _FIELD = re.compile(rb"[!-9;-~]+[ \t]*:")
 _BASE64 = re.compile(rb"(?:[A-Za-z0-9+/]*=*\s+)*(?:[A-Za-z0-9+/]+=*\Z)?")
 _FROM_LINE = re.compile(rb">?From [^\n]*\n")
@@ -120,6 +121,11 @@ class Part:
         found = (mail_text.words(str(value)) for value in self.header.get_all(name) or ())
         return ", ".join(" ".join(value.split()) for value in found if value.strip())
 
+    @property
+    def is_encoded(self) -> bool:
+        """Whether the body in the file is not the content itself."""
+        return self.encoding in ("base64", "quoted-printable", *_UU)
+
     def raw(self) -> Slice:
         """The body as it lies in the file."""
         return Slice(self.file, self.start, self.end)
@@ -132,7 +138,7 @@ class Part:
             return _from_base64(source)
         if encoding == "quoted-printable":
             return _from_quoted_printable(source)
-        if encoding in ("x-uuencode", "x-uue", "uuencode", "uue"):
+        if encoding in _UU:
             return iter([uudecoded(b"".join(source))])
         return source
 

@@ -67,21 +67,32 @@ def read_nested(
     report.pdf"; `ctx` comes from `opened`. A heading of that text stands above its blocks.
     Where `wanted` is given, a format that it refuses is passed over in silence.
     """
-    place = clean_name(place, 2 * NAME_CHARS)
-    relabel = _Relabel(place)
-    try:
-        inner = _admitted(data, name, ctx)
-        inner = dataclasses.replace(inner, recognize=Within(ctx.recognize, data))
+
+    def started(inner: Context) -> Iterator[Item]:
         data.seek(0)
         found = formats.detect(data, name)
         if wanted is not None and not wanted(found):
-            return
+            return iter(())
         reader = formats.load(found)
         data.seek(0)
-        for item in reader(data, inner):
+        return reader(data, dataclasses.replace(inner, recognize=Within(ctx.recognize, data)))
+
+    return read_inner(started, name, data.seek(0, io.SEEK_END), ctx, place)
+
+
+def read_inner(
+    started: Callable[[Context], Iterator[Item]], name: str, size: int, ctx: Context, place: str
+) -> Iterator[Item]:
+    """As `read_nested`, for a document of `size` bytes that is no file: `started` begins to
+    read it in the context it is given.
+    """
+    place = clean_name(place, 2 * NAME_CHARS)
+    relabel = _Relabel(place)
+    try:
+        for item in started(_admitted(size, name, ctx)):
             yield from relabel(item)
     except Unread as error:
-        yield from _notices(error, place, inner_cost(ctx))
+        yield from _notices(error, place, _cost(ctx))
     except ConnectionError:  # of the process that reads, not of the document
         raise
     except MemoryError:
@@ -118,14 +129,13 @@ def clean_name(name: str, most: int = NAME_CHARS) -> str:
     return f"{shown[: most // 2]}…{shown[-(most // 2 - 1) :]}"
 
 
-def inner_cost(ctx: Context) -> Inside:
+def _cost(ctx: Context) -> Inside:
     return ctx.inside.cost if isinstance(ctx.inside, Depth) else Inside()
 
 
-def _admitted(data: BinaryIO, name: str, ctx: Context) -> Context:
+def _admitted(size: int, name: str, ctx: Context) -> Context:
     """The inner document's context. Raises Unread("limit_reached") where it is one too many."""
     depth = ctx.inside if isinstance(ctx.inside, Depth) else Depth(0, Inside())
-    size = data.seek(0, io.SEEK_END)
     cost, level = depth.cost, depth.level + 1
     cost.members += 1
     if size <= limits.NESTED_BYTES:

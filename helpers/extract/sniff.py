@@ -231,10 +231,10 @@ def ole_kind(file: BinaryIO) -> str:
     try:
         rows += _ole_rows(file)
     except (struct.error, ValueError, IndexError, OSError):
-        rows.clear()
+        pass  # what was read before the damage is still worth looking at
     finally:
         file.seek(0)
-    if not rows:
+    if not any(row.name for row in rows):
         return BROKEN_OLE
     # An embedded document has such streams too, below: those at the top are asked first.
     for names in (_top_names(rows), {row.name for row in rows}):

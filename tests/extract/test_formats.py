@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from helpers.errors import Unread
 from helpers.extract import formats, sniff
+from tests.extract.compound_files import packed
 
 CONTENT_TYPE = '<Types><Override PartName="/x.xml" ContentType="application/vnd.{}"/></Types>'
 WORD = CONTENT_TYPE.format("openxmlformats-officedocument.wordprocessingml.document.main+xml")
@@ -111,15 +112,25 @@ def test_encrypted_office_file_asks_for_its_password(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("stream", "name", "told"),
+    ("stream", "expected"),
     [
-        ("__properties_version1.0", "a.msg", "Outlook message"),
+        ("WordDocument", "doc"),
+        ("Workbook", "xls"),
+        ("PowerPoint Document", "ppt"),
+        ("FileHeader", "hwp"),
+        ("__properties_version1.0", "msg"),
     ],
 )
-def test_older_office_file_is_named_for_what_it_is(stream: str, name: str, told: str) -> None:
-    refused = refusal(ole(stream), name)
-    assert refused.code == "unsupported"
-    assert refused.reason.startswith(told)
+def test_binary_office_file_is_told_by_its_streams(stream: str, expected: str) -> None:
+    for name in ("a.msg", "a.docx", "a.bin", "a"):
+        assert detected(ole(stream), name) == expected
+
+
+def test_a_document_embedded_in_another_does_not_decide_the_kind() -> None:
+    message = packed({"__properties_version1.0": b"x", ("attached", "WordDocument"): b"x"})
+    assert detected(message, "a.msg") == "msg"
+    workbook = packed({"Workbook": b"x", ("MBD01", "WordDocument"): b"x"})
+    assert detected(workbook, "a.xls") == "xls"
 
 
 @pytest.mark.parametrize(

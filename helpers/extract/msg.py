@@ -1,0 +1,246 @@
+"""Outlook messages (.msg, .oft): mails, meetings, contacts and notes, with what is attached.
+
+Source: [MS-OXMSG] "Outlook Item (.msg) File Format", 2.1 to 2.4; [MS-CFB].
+Promises: subject as title, sender, recipients and date, then the text: the plain one, else HTML,
+else RTF (HTML inside it taken out); attachments and forwarded messages under the message, to the
+depth that `nested` allows. What is encrypted is said to be.
+Does not: decrypt, read pictures inside the text, or follow links to files that are not in it.
+"""
+
+from __future__ import annotations
+
+import io
+import struct
+from collections.abc import Iterator
+from typing import BinaryIO
+
+from helpers import limits
+from helpers.errors import Unread
+from helpers.extract import lzfu, mapi, nested, rtf, rtf_html
+from helpers.extract.blocks import Block, Context, Item, Notice
+from helpers.extract.compound import STORAGE, CompoundFile, Entry, Path
+from helpers.extract.mail import Message
+from helpers.extract.mail_parts import part_at
+from helpers.extract.mail_writer import Writer
+from helpers.extract.mapi import Properties
+
+PROPERTIES = "__properties_version1.0"
+RECIPIENT, ATTACHMENT, VALUE = "__recip_version1.0_", "__attach_version1.0_", "__substg1.0_"
+_HEADERS = {"message": 32, "embedded": 24, "part": 8}  # bytes in front of the properties
+_ROW = struct.Struct("<HHI8s")
+_VARIABLE = {mapi.NARROW, mapi.WIDE, mapi.BINARY}
+_KINDS = {0: "From", 1: "To", 2: "Cc"}  # of recipients
+_PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".bmp", ".wmf", ".emf", ".svg")
+
+
+def read(file: BinaryIO, ctx: Context) -> Iterator[Item]:
+    """Metadata, the header, the text and the attachments.
+
+    Raises Unread: `corrupt` where the file cannot be followed or holds no message.
+    """
+    container = _Container(file)
+    if (PROPERTIES,) not in container:
+        raise Unread(
+            "corrupt", "It holds no message", "Export the message again from its mail program."
+        )
+    yield from items(container, (), nested.opened(ctx), "message")
+
+
+class _Container(CompoundFile):
+    """A compound file that knows what lies right below each storage."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        super().__init__(file)
+        self._children: dict[Path, list[Entry]] = {}
+        for folded, entry in self.entries.items():
+            self._children.setdefault(folded[:-1], []).append(entry)
+
+    def below(self, path: Path = ()) -> Iterator[Entry]:
+        return iter(self._children.get(tuple(name.lower() for name in path), ()))
+
+
+def items(container: _Container, path: Path, ctx: Context, kind: str) -> Iterator[Item]:
+    """Everything in the message whose storage is `path`."""
+    found = properties(container, path, kind)
+    written = Writer(ctx)
+    folders = [e.path for e in container.below(path) if e.kind == STORAGE]
+    attached = [
+        (folder, properties(container, folder, "part", found))
+        for folder in _numbered(folders, ATTACHMENT)
+    ]
+    yield from written.facts(mapi.subject(found), facts(found))
+    signed = found.line(mapi.CLASS).upper().startswith("IPM.NOTE.SMIME")
+    shown = [pair for pair in attached if not (signed or _is_picture(pair[1]))]
+    fields = _fields(container, folders, found)
+    yield from written.head(fields, [_name(own) for _, own in shown])
+    yield from body(found, written, ctx)
+    if signed:
+        for folder, _ in attached:
+            yield from _signed(container, folder, ctx, written)
+    for folder, own in shown:
+        ctx.heartbeat()
+        yield from _attachment(container, folder, own, written)
+
+
+def properties(
+    container: _Container, path: Path, kind: str, around: Properties | None = None
+) -> Properties:
+    """The properties of a message, recipient or attachment; empty where they are unreadable."""
+    values: dict[int, tuple[int, bytes]] = {}
+    try:
+        raw = container.read(*path, PROPERTIES, most=limits.PROPERTY_SET_BYTES)
+    except Unread:
+        raw = b""
+    start = _HEADERS[kind]
+    for kind_of, number, _, value in _ROW.iter_unpack(
+        raw[start : start + (len(raw) - start) // 16 * 16] if len(raw) > start else b""
+    ):
+        if kind_of not in _VARIABLE:
+            values[number] = (kind_of, value)
+    for entry in container.below(path):
+        name = entry.path[-1].lower()
+        if name.startswith(VALUE) and len(name) == len(VALUE) + 8 and entry.kind != STORAGE:
+            _add_stream(container, entry.path, name[len(VALUE) :], values)
+    return Properties(values, around)
+
+
+def body(found: Properties, written: Writer, ctx: Context) -> Iterator[Item]:
+    """The text of an item: plain, else HTML, else RTF."""
+    try:
+        text = found.text(mapi.BODY)
+        if text.strip():
+            wide = found.values[mapi.BODY][0] == mapi.WIDE
+            yield from written.text(text, "UTF-16" if wide else found.page)
+            return
+        kind, raw = found.values.get(mapi.HTML, (0, b""))
+        if kind == mapi.WIDE:
+            raw = found.text(mapi.HTML).encode("utf-8", "replace")
+        if raw.strip(b"\0 \r\n\t"):
+            page = "utf-8" if kind == mapi.WIDE else found.html_page
+            yield from written.page(raw, page)
+        elif found.raw(mapi.RTF):
+            yield from _formatted(lzfu.inflated(found.raw(mapi.RTF)), written, ctx)
+    except Unread as error:
+        if error.code != "empty":
+            yield nested.unread(error, written.label("text of the mail"))
+
+
+def facts(found: Properties) -> dict[str, str]:
+    """Sender and date (ISO 8601) for programs."""
+    sender = sender_of(found)
+    sent = found.time(mapi.SENT) or found.time(mapi.DELIVERED)
+    told = {"from": sender[:200]} if sender else {}
+    return told | ({"date": sent.isoformat()} if sent else {})
+
+
+def sender_of(found: Properties) -> str:
+    author = mapi.person(found, mapi.AUTHOR, mapi.AUTHOR_ADDRESS, mapi.AUTHOR_SMTP)
+    sender = mapi.person(found, mapi.SENDER, mapi.SENDER_ADDRESS, mapi.SENDER_SMTP)
+    return author if "@" in author or not sender else sender
+
+
+# --- the parts of an item -----------------------------------------------------------------
+
+
+def _add_stream(
+    container: _Container, path: Path, code: str, values: dict[int, tuple[int, bytes]]
+) -> None:
+    """Take a property that lies in a stream of its own; what is too long or damaged is left out."""
+    try:
+        number, kind = int(code[:4], 16), int(code[4:], 16)
+    except ValueError:
+        return
+    if kind not in _VARIABLE or number == mapi.DATA:  # the content of a file is opened in place
+        return
+    if values.get(number, (0,))[0] == mapi.WIDE:  # the same text once more in 8 bits
+        return
+    try:
+        values[number] = (kind, container.read(*path, most=limits.MAIL_TEXT_BYTES * 2))
+    except Unread:
+        return
+
+
+def _numbered(folders: list[Path], start: str) -> list[Path]:
+    found = [folder for folder in folders if folder[-1].lower().startswith(start)]
+    return sorted(found, key=lambda folder: folder[-1].lower())
+
+
+def _fields(container: _Container, folders: list[Path], found: Properties) -> list[tuple[str, str]]:
+    people: dict[str, list[str]] = {}
+    for folder in _numbered(folders, RECIPIENT)[: limits.MAIL_PARTS]:
+        own = properties(container, folder, "part", found)
+        shown = mapi.person(own, mapi.NAME, mapi.ADDRESS, mapi.SMTP)
+        if shown:
+            kind = _KINDS.get(own.whole(mapi.RECIPIENT_TYPE) & 3, "To")
+            people.setdefault(kind, []).append(shown)
+    named = {"To": found.line(mapi.SHOWN_TO), "Cc": found.line(mapi.SHOWN_CC)}
+    lines = [("From", sender_of(found) or ", ".join(people.get("From", [])))]
+    lines += [(kind, ", ".join(people.get(kind, [])) or named[kind]) for kind in ("To", "Cc")]
+    sent = found.time(mapi.SENT) or found.time(mapi.DELIVERED)
+    lines.append(("Date", sent.strftime("%Y-%m-%d %H:%M UTC") if sent else ""))
+    lines.append(("Subject", mapi.subject(found)))
+    if not found.line(mapi.CLASS).upper().startswith("IPM.NOTE"):
+        lines += [("Name", found.line(mapi.NAME))]
+        lines += [(label, found.line(number)) for number, label in mapi.CARD.items()]
+    return lines
+
+
+def _formatted(raw: bytes, written: Writer, ctx: Context) -> Iterator[Item]:
+    if rtf_html.holds_html(raw):
+        yield from written.page(rtf_html.html_of(raw).encode("utf-8", "replace"), "utf-8")
+        return
+    for item in rtf.read(io.BytesIO(raw), ctx):
+        if isinstance(item, Block):
+            yield written.block(item.text, item.kind, item.level)
+        elif isinstance(item, Notice):
+            yield written.notice(item.code, item.message)
+
+
+# --- attachments --------------------------------------------------------------------------
+
+
+def _name(own: Properties) -> str:
+    names = (own.line(n) for n in (mapi.LONG_FILE_NAME, mapi.FILE_NAME, mapi.NAME))
+    found = next((name for name in names if name), "")
+    return found.replace("\\", "/").rpartition("/")[2] or "unnamed"
+
+
+def _is_picture(own: Properties) -> bool:
+    """A picture that the text shows, or what Outlook itself hides."""
+    picture = own.line(mapi.MIME_TYPE).startswith("image/") or _name(own).lower().endswith(
+        _PICTURES
+    )
+    placed = own.line(mapi.CONTENT_ID) or own.whole(mapi.RENDERED) & 4 or own.whole(mapi.HIDDEN)
+    return picture and bool(placed)
+
+
+def _attachment(
+    container: _Container, folder: Path, own: Properties, written: Writer
+) -> Iterator[Item]:
+    name = _name(own)
+    inner = (*folder, f"{VALUE}3701000D")
+    content = (*folder, f"{VALUE}37010102")
+    entry = container.entries.get(tuple(part.lower() for part in inner))
+    if entry is not None and entry.kind == STORAGE and (*inner, PROPERTIES) in container:
+        yield from written.inner(
+            lambda ctx: items(container, inner, ctx, "embedded"), f"{name}.msg", 0
+        )
+    elif content in container:
+        data: BinaryIO = container.open(*content)  # type: ignore[assignment]
+        yield from written.attachment(data, name)
+    elif entry is not None:
+        yield written.notice("part_unread", f"attachment {name}: embedded objects are not read")
+    else:
+        yield written.notice("part_unread", f"attachment {name}: it is not in the message")
+
+
+def _signed(container: _Container, folder: Path, ctx: Context, written: Writer) -> Iterator[Item]:
+    """The only attachment of a signed or encrypted message: the message as it was sent."""
+    content = (*folder, f"{VALUE}37010102")
+    if content not in container:
+        return
+    raw = container.read(*content, most=limits.NESTED_BYTES)
+    if raw[:1] == b"\x30":  # of PKCS #7 alone, without a header
+        header = b"Content-Type: application/pkcs7-mime\n\n"
+        raw = header + raw
+    yield from Message(part_at(io.BytesIO(raw), 0, len(raw)), ctx, written=written).body()
