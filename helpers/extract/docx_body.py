@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from helpers.extract.blocks import CELL_SEPARATOR, Location
 from helpers.extract.docx_styles import VALUE, Styles
+from helpers.extract.equations import OmmlBuilder, marked
 from helpers.extract.markup import (
     Attributes,
     OnEnd,
@@ -32,7 +33,6 @@ _TYPE = names("w:type", NAMESPACES)
 _SYMBOL = names("w:char", NAMESPACES)
 _RELATION = names("r:id", NAMESPACES)
 _DIAGRAM = names("r:dm", NAMESPACES)
-_MATH_VALUE = names("m:val", NAMESPACES)
 _SEPARATORS = ("separator", "continuationSeparator", "continuationNotice")
 
 # Check boxes, ticks and arrows of the Wingdings font, as forms use them.
@@ -117,7 +117,7 @@ class WordScanner:
         literal = self._literal
         return {
             "w:p": lambda _: self._paragraphs.append(_Paragraph()),
-            "w:t m:t a:t": self._text,
+            "w:t a:t": self._text,
             "w:tab w:ptab": literal("\t"),
             "w:br w:cr": literal("\n"),
             "w:noBreakHyphen": literal("\u2011"),
@@ -138,25 +138,19 @@ class WordScanner:
             "w:altChunk": lambda attributes: self._include("import", first(attributes, _RELATION)),
             "c:chart": lambda attributes: self._include("drawing", first(attributes, _RELATION)),
             "dgm:relIds": lambda attributes: self._include("drawing", first(attributes, _DIAGRAM)),
-            "m:chr": lambda attributes: self._write(first(attributes, _MATH_VALUE)),
-            "m:sub": literal("_("),
-            "m:sup": literal("^("),
-            "m:num m:den": literal("("),
-            "m:rad": literal("√"),
+            "m:oMath": self._equation,
         }
 
     def _ends(self) -> dict[str, OnEnd]:
         return {
             "w:p": self._paragraph_end,
-            "w:t m:t a:t": lambda: self.scanner.collect(None),
+            "w:t a:t": lambda: self.scanner.collect(None),
             "w:tbl": lambda: self._tables and self._tables.pop(),
             "w:tr": self._row_end,
             "w:trPr": lambda: self._row_properties(False),
             "w:tc": self._cell_end,
             "w:txbxContent": lambda: len(self._sinks) > 1 and self._sinks.pop(),
             "mc:AlternateContent": lambda: self._branches and self._branches.pop(),
-            "m:sub m:sup m:den": lambda: self._write(")"),
-            "m:num": lambda: self._write(")/"),
         }
 
     def _skip(self, attributes: Attributes) -> None:
@@ -175,6 +169,22 @@ class WordScanner:
 
     def _literal(self, text: str) -> OnStart:
         return lambda _: self._write(text)
+
+    def _equation(self, attributes: Attributes) -> None:
+        """An equation stands in its sentence; one outside any paragraph is a paragraph."""
+        built = OmmlBuilder()
+        paragraphs = self._paragraphs
+        parts = paragraphs[-1].parts if paragraphs else None
+
+        def done() -> None:
+            text = marked(built.latex())
+            self._texts += bool(text)
+            if parts is None:
+                self._put(self._sinks[-1], text, "paragraph")
+            else:
+                parts.append(text)
+
+        self.scanner.divert(built.start, built.end, built.characters, done)
 
     def _symbol(self, attributes: Attributes) -> None:
         code = first(attributes, _SYMBOL)

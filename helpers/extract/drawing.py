@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from helpers.extract.blocks import CELL_SEPARATOR
+from helpers.extract.equations import OmmlBuilder, marked
 from helpers.extract.markup import Attributes, OnEnd, OnStart, Scanner, severed, table
 from helpers.extract.opc import NAMESPACES, Package
 from helpers.limits import OFFICE_BLOCK_CHARS
@@ -47,14 +48,15 @@ class _Collector:
         self._in_names = False
         self.scanner: Scanner
         starts: dict[str, OnStart] = {
-            "a:t m:t": lambda _: self.scanner.collect(self._parts.append),
+            "m:oMath": self._equation,
+            "a:t": lambda _: self.scanner.collect(self._parts.append),
             "a:br": lambda _: self._parts.append("\n"),
             "c:strCache": lambda _: self._switch(True),
             "c:v": self._name_start,
             "c:numCache mc:Fallback": lambda _: self.scanner.skip(),
         }
         ends: dict[str, OnEnd] = {
-            "a:t m:t": lambda: self.scanner.collect(None),
+            "a:t": lambda: self.scanner.collect(None),
             "a:p": self._paragraph,
             "c:strCache": lambda: self._switch(False),
             "c:v": self._name_end,
@@ -68,6 +70,14 @@ class _Collector:
             self.found.append(severed(self._parts).strip())
         if sum(len(name) + 50 for name in self._names) > OFFICE_BLOCK_CHARS:
             self._names_end()
+
+    def _equation(self, attributes: Attributes) -> None:
+        built = OmmlBuilder()
+
+        def done() -> None:
+            self._parts.append(marked(built.latex()))
+
+        self.scanner.divert(built.start, built.end, built.characters, done)
 
     def _switch(self, in_names: bool) -> None:
         self._in_names = in_names

@@ -58,10 +58,20 @@ def _text(
 
 
 def _office(
-    name: str, label: str, module: str, extensions: str, package: str | None = None
+    name: str,
+    label: str,
+    module: str,
+    extensions: str,
+    package: str | None = None,
+    version: int = 1,
 ) -> Format:
     return Format(
-        name, label, tuple(extensions.split()), f"helpers.extract.{module}", package=package
+        name,
+        label,
+        tuple(extensions.split()),
+        f"helpers.extract.{module}",
+        reader_version=version,
+        package=package,
     )
 
 
@@ -97,13 +107,13 @@ FORMATS = (
     _text("yaml", "YAML", "structured", "yaml yml"),
     _text("toml", "TOML", "structured", "toml"),
     _text("html", "HTML", "html", "html htm xhtml shtml"),
-    _office("docx", "Word document", "docx", "docx docm dotx dotm"),
+    _office("docx", "Word document", "docx", "docx docm dotx dotm", version=2),
     _office("xlsx", "Excel workbook", "xlsx", "xlsx xltx"),
     _office("xlsm", "Excel workbook with macros", "xlsx", "xlsm xltm"),
-    _office("pptx", "PowerPoint presentation", "pptx", "pptx pptm ppsx ppsm potx potm"),
-    _office("odt", "OpenDocument text", "odf", "odt ott"),
-    _office("ods", "OpenDocument spreadsheet", "odf", "ods ots"),
-    _office("odp", "OpenDocument presentation", "odf", "odp otp"),
+    _office("pptx", "PowerPoint presentation", "pptx", "pptx pptm ppsx ppsm potx potm", version=2),
+    _office("odt", "OpenDocument text", "odf", "odt ott", version=2),
+    _office("ods", "OpenDocument spreadsheet", "odf", "ods ots", version=2),
+    _office("odp", "OpenDocument presentation", "odf", "odp otp", version=2),
     _office("pdf", "PDF", "pdf", "pdf", package="pypdf"),
     _office("doc", "Word 97-2003 document", "doc", "doc dot"),
     _office("xls", "Excel 97-2003 workbook", "xls", "xls xlt xlw"),

@@ -140,6 +140,42 @@ class Scanner:
         parser.EndElementHandler = end
         parser.CharacterDataHandler = None
 
+    def divert(
+        self,
+        start: Callable[[str, Attributes], object],
+        end: Callable[[str], object],
+        collect: Callable[[str], object],
+        done: Callable[[], object],
+    ) -> None:
+        """Hand everything inside the element whose start action is running to other handlers,
+        such as those of an equation; `done` is called at its end, before its own end action.
+        """
+        parser, part, level = self._parser, self._part, 1
+        sink = parser.CharacterDataHandler
+
+        def inner_start(name: str, attributes: Attributes) -> None:
+            nonlocal level
+            level += 1
+            if level > MARKUP_DEPTH:
+                raise _too_deep(part, level)
+            start(name, attributes)
+
+        def inner_end(name: str) -> None:
+            nonlocal level
+            level -= 1
+            if level:
+                end(name)
+                return
+            parser.StartElementHandler = self._start
+            parser.EndElementHandler = self._end
+            parser.CharacterDataHandler = sink
+            done()
+            self._end(name)
+
+        parser.StartElementHandler = inner_start
+        parser.EndElementHandler = inner_end
+        parser.CharacterDataHandler = collect
+
     def scan(self, pieces: Iterable[bytes]) -> Iterator[None]:
         """Feed the pieces; yields after each of them, and once more at the end.
 

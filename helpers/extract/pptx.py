@@ -15,6 +15,7 @@ from helpers.errors import Unread, limit_reached
 from helpers.extract.archive import SMALLER, Archive
 from helpers.extract.blocks import CELL_SEPARATOR, Block, Context, Item, Location, Notice
 from helpers.extract.drawing import shown_texts
+from helpers.extract.equations import OmmlBuilder, marked
 from helpers.extract.markup import Attributes, OnEnd, OnStart, Scanner, first, names, severed, table
 from helpers.extract.opc import NAMESPACES, Package
 from helpers.limits import OFFICE_BLOCK_CHARS, OFFICE_RELATED_PARTS, OFFICE_TEXT_CHARS
@@ -142,7 +143,8 @@ class _Shapes:
         return {
             "p:sp": self._shape,
             "p:ph": self._placeholder,
-            "a:t m:t": self._text,
+            "a:t": self._text,
+            "m:oMath": self._equation,
             "a:br": lambda _: self._parts.append("\n"),
             "a:fld": self._field,
             "a:tbl": lambda _: self._tables.append(_Table()),
@@ -153,7 +155,7 @@ class _Shapes:
 
     def _ends(self) -> dict[str, OnEnd]:
         return {
-            "a:t m:t": lambda: self.scanner.collect(None),
+            "a:t": lambda: self.scanner.collect(None),
             "a:p": self._paragraph,
             "a:tr": self._row,
             "a:tbl": lambda: self._tables and self._tables.pop(),
@@ -180,6 +182,16 @@ class _Shapes:
     def _text(self, attributes: Attributes) -> None:
         self._texts += 1
         self.scanner.collect(self._parts.append)
+
+    def _equation(self, attributes: Attributes) -> None:
+        built = OmmlBuilder()
+
+        def done() -> None:
+            text = marked(built.latex())
+            self._texts += bool(text)
+            self._parts.append(text)
+
+        self.scanner.divert(built.start, built.end, built.characters, done)
 
     def _field(self, attributes: Attributes) -> None:
         if attributes.get("type") == "slidenum":

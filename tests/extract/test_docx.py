@@ -301,13 +301,13 @@ def test_smart_art_and_charts_are_read_where_they_stand() -> None:
     assert texts(read, data) == ["From here", "Sales", "North | South"]
 
 
-def test_a_formula_leaves_its_letters() -> None:
+def test_an_equation_stands_in_its_sentence_as_latex() -> None:
     space = 'xmlns:m="http://schemas.openxmlformats.org/officeDocument/2006/math"'
     body = (
         f"<w:p><m:oMath {space}><m:f><m:num><m:r><m:t>π</m:t></m:r></m:num><m:den><m:r>"
         "<m:t>2</m:t></m:r></m:den></m:f></m:oMath></w:p>"
     )
-    assert texts(read, docx(body)) == ["(π)/(2)"]
+    assert texts(read, docx(body)) == [r"[math: \frac{\pi}{2}]"]
 
 
 def core(title: str) -> dict[str, str]:

@@ -18,6 +18,7 @@ _WORD = re.compile(r"[A-Za-z]{2,}")
 _BLANKS = re.compile(r"\s+")
 # Blanks that LaTeX would pass over and a person would not type either.
 _NEEDLESS = re.compile(r"(?<=[{(\[]) | (?=[})\]^_,;'])")
+_UNSEEN = "\u2061\u2062\u2063\u2064\u200b\u200c\u200d\u2060\ufeff"  # "applied to", "times"
 _STYLES = (
     ("DOUBLE-STRUCK", "mathbb"),
     ("BLACK-LETTER", "mathfrak"),
@@ -95,6 +96,8 @@ def _table() -> _Signs:
     for kind in ("space", "fence", "operator", "letter", "binary", "relation"):
         for sign, command in _data()[kind].items():
             table[ord(sign)] = padded(command) if kind in ("binary", "relation") else apart(command)
+    for unseen in _UNSEEN:
+        table[ord(unseen)] = ""
     for blank in "\t\n\r ":
         table[ord(blank)] = " "
     return table
