@@ -43,8 +43,10 @@ examples:
   python3 rag_server.py --setup --demo                       install, then show what it does
   python3 rag_server.py --knowledge-dir ~/Documents          serve a folder over stdio
   python3 rag_server.py --print-config claude-desktop --knowledge-dir ~/Documents
+  python3 rag_server.py --ui                                 search and sync in a browser
   python3 rag_server.py --http --port 8770                   serve on http://127.0.0.1:8770/mcp
 """
+UI_PORT = 8769
 HTTP_PORT = 8770
 URI_CHARS = 500  # characters of an unknown resource's address that an error repeats
 HTTP_BACKLOG = 64  # connections that wait to be accepted
@@ -77,9 +79,14 @@ def _parser() -> argparse.ArgumentParser:
         "--http", action="store_true", help="serve Streamable HTTP on loopback instead of stdio"
     )
     parser.add_argument(
-        "--port", type=int, metavar="N", help=f"port of --http (default: {HTTP_PORT})"
+        "--port",
+        type=int,
+        metavar="N",
+        help=f"port of --ui (default: {UI_PORT}) or --http (default: {HTTP_PORT})",
     )
-    parser.add_argument("--ui", action="store_true", help="the console (not in this version)")
+    parser.add_argument(
+        "--ui", action="store_true", help="the console for a browser on this machine"
+    )
     parser.add_argument(
         "--print-config", choices=tuple(CLIENTS), metavar="CLIENT", help=", ".join(CLIENTS)
     )
@@ -107,10 +114,7 @@ def _run(
 ) -> int:
     script = Path(__file__).resolve()
     if arguments.ui:
-        raise UsageError(
-            f"--ui: version {config.VERSION} has no console",
-            "Use an MCP client, or rag_sync.py and rag_search.py in a terminal.",
-        )
+        return _serve_console(settings, _port(arguments, "--ui-port", UI_PORT))
     if arguments.print_config:
         command = launch_command(setup.project_python(), script, settings)
         print(hint(arguments.print_config, command), file=sys.stderr)
@@ -127,14 +131,15 @@ def _run(
         tools = {**tools, "rag_search": searches.search}
     if arguments.http:
         with contextlib.closing(searches):
-            return _serve_http(build(settings, tools), _port(arguments))
+            return _serve_http(build(settings, tools), _port(arguments, "--http-port", HTTP_PORT))
     return _serve_stdio(settings, tools)
 
 
-def _port(arguments: argparse.Namespace) -> int:
+def _port(arguments: argparse.Namespace, flag: str, default: int) -> int:
+    """The port by --port, else the variable of `flag`, else `default`."""
     given = arguments.port
     if given is None:
-        given = config.environment_value("--http-port") or HTTP_PORT
+        given = config.environment_value(flag) or default
     try:
         port = int(given)
     except ValueError:
@@ -420,6 +425,23 @@ def _encoded(message: Any) -> bytes:
 
         value = message.model_dump(by_alias=True, exclude_unset=True)
         return json.dumps(value).encode()
+
+
+# --- the console -------------------------------------------------------------------------------
+
+
+def _serve_console(settings: Settings, port: int) -> int:
+    import rag_search
+    from ui import console, routes
+
+    def search(**asked: Any) -> Mapping[str, Any]:
+        return searches.search(settings, asked)
+
+    def chunk(chunk_id: str, before: int, after: int) -> Mapping[str, Any]:
+        return rag_search.chunk(chunk_id, before, after, settings)
+
+    with contextlib.closing(_Searches()) as searches:
+        return console.serve(routes.Console(settings, search, chunk), port)
 
 
 # --- HTTP --------------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parent.parent
 GROUND = {"errors", "limits", "files", "log", "config", "packages", "environment", "recognition"}
 STORY_ROOMS = {"source", "language", "extract", "store", "semantic", "remote", "retrieve", "jobs"}
 SERVICE_ROOMS = {"jobs", "store", "config", "source", "language", "extract", "semantic"}
-DOOR_ROOMS = {"service", "clients", "evaluate", "doctor", "bundle", "setup"}
+DOOR_ROOMS = {"service", "catalogue", "clients", "evaluate", "doctor", "bundle", "setup"}
 
 MAY_IMPORT = {
     "source": set(),
@@ -29,6 +29,7 @@ MAY_IMPORT = {
     "retrieve": {"language", "store", "semantic", "remote"},
     "jobs": set(),
     "service": SERVICE_ROOMS | {"changes"},
+    "catalogue": {"jobs", "source", "store"},
     "survey": {"source", "store"},
     "changes": {"source", "store", "survey"},
     "intake": {"extract", "jobs", "source", "store", "survey"},
@@ -47,7 +48,7 @@ MAY_IMPORT = {
     | DOOR_ROOMS
     | {"changes", "survey", "intake", "embedding", "trial"},  # its command line is a door
     "rag_search": STORY_ROOMS | DOOR_ROOMS | {"render"},
-    "rag_server": DOOR_ROOMS | {"stdio", "mcp_offer", "mcp_reply", "rag_search"},
+    "rag_server": DOOR_ROOMS | {"stdio", "mcp_offer", "mcp_reply", "rag_search", "ui"},
     "semantic_worker": {"semantic", "setup"},  # its command line installs
     "ui": DOOR_ROOMS,
 }
@@ -56,9 +57,13 @@ ALSO = {
     # The scan reads its blocks where they lie: through a pipe they would be copied, all of them,
     # at each change. It opens the index read-only, and the store keeps sqlite3 to itself.
     "helpers.semantic.scan": {"store"},
+    "helpers.semantic.shelf": {"store"},
+    "helpers.semantic.narrowing": {"store"},
+    "helpers.semantic.heads": {"store"},
 }
 # Modules that only the embedding process and the install load.
-WORKER_MODULES = {"encoder", "scan", "prepare", "install", "onnx_file", "e5_bundle", "e5_graph"}
+WORKER_MODULES = {"encoder", "prepare", "install", "onnx_file", "e5_bundle", "e5_graph"}
+WORKER_MODULES |= {"scan", "heads", "shelf", "narrowing"}
 OWNERS = {
     "fcntl": {"helpers.files"},
     "msvcrt": {"helpers.files", "helpers.extract", "helpers.stdio"},

@@ -142,6 +142,11 @@ def latest(settings: Settings) -> str | None:
     return max(_job_ids(settings), default=None)
 
 
+def known(settings: Settings) -> list[str]:
+    """The ids of every job that is remembered, the newest first."""
+    return _job_ids(settings)[::-1]
+
+
 @contextlib.contextmanager
 def idle(settings: Settings) -> Iterator[None]:
     """Hold the worker lock, so that no sync runs meanwhile. Raises BusyError."""

@@ -203,12 +203,6 @@ def test_help_version_and_print_config_need_no_package(copy: Path) -> None:
     assert b"mcpServers" in _launch(copy, "--print-config", "cursor").stdout
 
 
-def test_the_console_is_refused_with_what_to_use_instead(copy: Path) -> None:
-    done = _launch(copy, "--ui")
-    assert done.returncode == 2
-    assert b"has no console" in done.stderr
-
-
 def test_a_model_that_cannot_be_had_is_a_warning_with_the_way_to_add_it_later(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -1,0 +1,1 @@
+"""The console: one page in a browser on this machine. `console.serve` is its door."""
