@@ -8,6 +8,7 @@ is refused. Does not: calculate, or read names, pictures and pivot tables.
 
 from __future__ import annotations
 
+import codecs
 import itertools
 import operator
 import re
@@ -18,6 +19,7 @@ from typing import BinaryIO
 from helpers.errors import limit_reached
 from helpers.extract.archive import PIECE_BYTES, SMALLER
 from helpers.extract.blocks import Context, Item, Metadata
+from helpers.extract.codepages import codec_of_page
 from helpers.extract.markup import Attributes, OnEnd, OnStart, Scanner, names, severed, table, whole
 from helpers.extract.number_format import Render, plain, renderer
 from helpers.extract.opc import real_title
@@ -41,6 +43,7 @@ _STYLES = 100_000  # cell styles of one workbook that are looked at
 _COLUMNS = 16_384  # columns whose style is remembered
 _COMMENTS = 100_000  # comments and print headers of one sheet
 _MOMENT = re.compile(r"(\d{4}-\d\d-\d\d)T(\d\d:\d\d:\d\d)(?:\.\d+)?Z?")
+_ENCODING = re.compile(rb"<\?xml[^>]{1,80}encoding=[\"']([\w.:-]{2,40})[\"']")
 _EPOCH = datetime(1899, 12, 30)
 _NAMED_FORMATS = {
     "General": "General", "General Number": "General", "General Date": "yyyy-mm-dd h:mm",
@@ -91,11 +94,39 @@ Found = tuple[_Sheet | None, Item]
 def _found(file: BinaryIO, ctx: Context) -> Iterator[Found]:
     file.seek(0)
     workbook = _Workbook()
-    for _ in workbook.scanner.scan(iter(lambda: file.read(PIECE_BYTES), b"")):
+    for _ in workbook.scanner.scan(_pieces(file)):
         ctx.heartbeat()
         workbook.relieve()
         yield from workbook.found
         workbook.found.clear()
+
+
+def _pieces(file: BinaryIO) -> Iterator[bytes]:
+    """The file in UTF-8 where its declaration names a charset that the parser does not know."""
+    pieces = iter(lambda: file.read(PIECE_BYTES), b"")
+    start = next(pieces, b"")
+    declared = _ENCODING.match(start)
+    codec = _codec(declared[1].decode("ascii")) if declared else None
+    if declared is None or codec is None:
+        yield start
+    else:
+        decoder = codecs.getincrementaldecoder(codec)("replace")
+        yield decoder.decode(start).replace(declared[1].decode("ascii"), "utf-8", 1).encode()
+        pieces = (decoder.decode(piece).encode() for piece in pieces)
+    yield from pieces
+
+
+def _codec(name: str) -> str | None:
+    """None for what the parser reads by itself, and for what nobody knows."""
+    if name.casefold() in ("utf-8", "utf-16", "us-ascii", "iso-8859-1"):
+        return None
+    page = re.fullmatch(r"(?:windows-|cp|x-windows-)(\d+)", name, re.IGNORECASE)
+    if page:
+        return codec_of_page(int(page[1]))
+    try:
+        return codecs.lookup(name).name
+    except LookupError:
+        return None
 
 
 class _Workbook:
