@@ -108,14 +108,14 @@ class _State:
         return _hits(scanner.scores(self._asked, header["chunks"]))
 
     def basis(self, header: dict[str, Any]) -> Frame:
-        from helpers.semantic import scan
+        from helpers.semantic import heads
 
-        return {}, scan.fit(header["db"], header["generation"])
+        return {}, heads.fit(header["db"], header["generation"])
 
     def head(self, header: dict[str, Any]) -> Frame:
-        from helpers.semantic import scan
+        from helpers.semantic import heads
 
-        found = scan.head(header["db"], header["generation"], header["block"])
+        found = heads.head(header["db"], header["generation"], header["block"])
         sizes = {"basis": found.basis, "facts": len(found.facts), "head": len(found.head)}
         return sizes, found.facts + found.head + found.tail
 

@@ -24,9 +24,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bench.measure import ROOT, Ratio
-from helpers.semantic import scan
+from helpers.semantic import heads
 from helpers.semantic.scan import Scanner
-from helpers.store import database, generations, vectors
+from helpers.store import database, generations, vector_heads, vectors
 
 DIMENSION = 384
 CHILDREN = 3  # vectors per chunk
@@ -85,14 +85,14 @@ def _build(folder: Path, count: int) -> tuple[Path, str]:
 
 def finish(db: database.Connection, index: Path, generation: generations.Generation) -> None:
     """Give the blocks their heads and publish, as the end of a sync does."""
-    data = scan.fit(index, generation.id)
+    data = heads.fit(index, generation.id)
     count = next(g.vectors for g in generations.every(db) if g.id == generation.id)
     with database.transaction(db):
-        vectors.set_basis(db, generation.id, count, data)
-    for block in vectors.headless(db, generation.id):
-        head = scan.head(index, generation.id, block)
+        vector_heads.set_basis(db, generation.id, count, data)
+    for block in vector_heads.headless(db, generation.id):
+        head = heads.head(index, generation.id, block)
         with database.transaction(db):
-            vectors.set_head(db, block, head)
+            vector_heads.set_head(db, block, head)
         database.truncate_wal(db, index)
     assert generations.publish(db, generation)
 

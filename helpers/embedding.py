@@ -23,7 +23,7 @@ from helpers.errors import SemanticError
 from helpers.jobs.handle import JobHandle
 from helpers.semantic import model
 from helpers.semantic.model import ModelStatus
-from helpers.store import database, generations, vectors
+from helpers.store import database, generations, vector_heads, vectors
 from helpers.store.database import Connection
 from helpers.store.generations import ATTEMPTS, Generation
 
@@ -304,14 +304,14 @@ class _Phase:
         assert generation is not None
         if generation.vectors < HEAD_FROM:
             return
-        known = vectors.basis(self.db, generation.id)
+        known = vector_heads.basis(self.db, generation.id)
         if known is None or generation.vectors >= NEW_BASIS_AT * known[1]:
             data = self._process().basis(self.path, generation.id)
             with database.transaction(self.db):
-                vectors.set_basis(self.db, generation.id, generation.vectors, data)
-        for block in vectors.headless(self.db, generation.id):
+                vector_heads.set_basis(self.db, generation.id, generation.vectors, data)
+        for block in vector_heads.headless(self.db, generation.id):
             self.job.checkpoint()
-            head = vectors.Head(*self._process().head(self.path, generation.id, block))
+            head = vector_heads.Head(*self._process().head(self.path, generation.id, block))
             with database.transaction(self.db):
-                vectors.set_head(self.db, block, head)
+                vector_heads.set_head(self.db, block, head)
             database.truncate_wal(self.db, self.path)

@@ -57,6 +57,9 @@ ALSO = {
     # The scan reads its blocks where they lie: through a pipe they would be copied, all of them,
     # at each change. It opens the index read-only, and the store keeps sqlite3 to itself.
     "helpers.semantic.scan": {"store"},
+    # Keys and passwords are refused inside a mail or an archive too, by the same names and signs.
+    "helpers.extract.nested": {"source"},
+    "helpers.extract.zip_members": {"source"},
     "helpers.semantic.shelf": {"store"},
     "helpers.semantic.narrowing": {"store"},
     "helpers.semantic.heads": {"store"},

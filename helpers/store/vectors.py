@@ -2,9 +2,8 @@
 
 A commit of an embedding writes one small block. Blocks are never changed: a chunk that goes
 leaves a tombstone (`vector_dead`), and `merge` writes small and sparse blocks anew as full ones,
-so that a change costs what it changes. A full block gets a *head*, a short int8 form with error
-bounds that a scan reads instead of the vectors; heads are made by whoever has the arithmetic and
-only speed a scan up.
+so that a change costs what it changes. What a scan reads instead of full blocks, their heads, is
+kept by `vector_heads`.
 
 Promises: all vectors of one chunk lie side by side in one block; every step is one transaction
 or runs inside the caller's, and the counts in `generation` change with the rows they count;
@@ -15,10 +14,11 @@ force (`generations`).
 
 from __future__ import annotations
 
+import contextlib
+import os
 import sqlite3
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
@@ -39,15 +39,6 @@ MAPPED_BYTES = 4 * 1024**3  # bytes of the index that a scan may map instead of 
 Vectors = tuple[int, bytes]  # chunk id, its float16 vectors one after the other
 
 
-class Block(NamedTuple):
-    """One block as a scan lists it; `basis` is its head's, None where it has no head."""
-
-    id: int
-    rows: int
-    live: int
-    basis: int | None
-
-
 class Place(NamedTuple):
     """Where a chunk's vectors lie."""
 
@@ -55,16 +46,6 @@ class Place(NamedTuple):
     block: int
     first: int
     rows: int
-
-
-@dataclass(frozen=True, slots=True)
-class Head:
-    """A block's short form, and the facts that bound its error; only `scan` reads them."""
-
-    basis: int
-    facts: bytes
-    head: bytes
-    tail: bytes
 
 
 # --- writing -------------------------------------------------------------------------------
@@ -161,49 +142,6 @@ def fail(db: sqlite3.Connection, generation: int, failed: Iterable[tuple[int, st
     )
 
 
-# --- heads ---------------------------------------------------------------------------------
-
-
-def headless(db: sqlite3.Connection, generation: int) -> list[int]:
-    """Full blocks without a head of the present basis."""
-    rows = db.execute(
-        "SELECT b.id FROM vector_block b LEFT JOIN vector_basis v ON v.generation = b.generation"
-        " LEFT JOIN vector_head h ON h.block = b.id AND h.basis = v.number"
-        " WHERE b.generation = ? AND b.rows >= ? AND h.block IS NULL",
-        (generation, SPARSE_ROWS),
-    )
-    return [row[0] for row in rows]
-
-
-def set_head(db: sqlite3.Connection, block: int, head: Head) -> None:
-    """Give a block its head."""
-    db.execute(
-        "INSERT OR REPLACE INTO vector_head VALUES(?, ?, ?, ?, ?)",
-        (block, head.basis, head.facts, head.head, head.tail),
-    )
-
-
-def set_basis(db: sqlite3.Connection, generation: int, vectors: int, data: bytes) -> int:
-    """Replace the basis of a generation; returns its number. Older heads no longer count."""
-    row = db.execute(
-        "SELECT number FROM vector_basis WHERE generation = ?", (generation,)
-    ).fetchone()
-    number = 1 + (row[0] if row else 0)
-    db.execute(
-        "INSERT OR REPLACE INTO vector_basis VALUES(?, ?, ?, ?)",
-        (generation, number, vectors, data),
-    )
-    return number
-
-
-def basis(db: sqlite3.Connection, generation: int) -> tuple[int, int, bytes] | None:
-    """(number, vectors when it was made, data) of a generation's basis."""
-    row: tuple[int, int, bytes] | None = db.execute(
-        "SELECT number, vectors, data FROM vector_basis WHERE generation = ?", (generation,)
-    ).fetchone()
-    return row
-
-
 # --- reading -------------------------------------------------------------------------------
 
 
@@ -214,16 +152,53 @@ def open_for_scan(path: Path) -> sqlite3.Connection:
     return db
 
 
-def blocks(db: sqlite3.Connection, generation: int) -> list[Block]:
-    """The blocks of a generation that hold live vectors, in order."""
-    rows = db.execute(
-        "SELECT b.id, b.rows, b.live, h.basis FROM vector_block b"
-        " LEFT JOIN vector_basis v ON v.generation = b.generation"
-        " LEFT JOIN vector_head h ON h.block = b.id AND h.basis = v.number"
-        " WHERE b.generation = ? AND b.live > 0 ORDER BY b.id",
-        (generation,),
-    )
-    return [Block._make(row) for row in rows]
+@contextlib.contextmanager
+def reading(path: str | Path) -> Iterator[sqlite3.Connection]:
+    """`open_for_scan` inside one transaction: one state of the index."""
+    with contextlib.closing(Reader(path)) as reader, reader.state() as (db, _):
+        yield db
+
+
+class Reader:
+    """An index that is read again and again: opened once, and anew where it was replaced.
+
+    On Windows it is opened for each reading: a file that is open cannot be deleted there.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+        self._db: sqlite3.Connection | None = None
+        self._file = (0, 0)
+        self._opened = 0
+
+    @contextlib.contextmanager
+    def state(self) -> Iterator[tuple[sqlite3.Connection, tuple[int, int]]]:
+        """A connection that sees one state of the index, and a mark: equal marks, equal states."""
+        db = self._connected()
+        try:
+            db.execute("BEGIN")
+            version = db.execute("PRAGMA data_version").fetchone()[0]
+            yield db, (self._opened, version)
+        finally:
+            if db.in_transaction:
+                db.execute("ROLLBACK")
+            if os.name == "nt":
+                self.close()
+
+    def close(self) -> None:
+        """Let go of the file."""
+        db, self._db = self._db, None
+        if db is not None:
+            db.close()
+
+    def _connected(self) -> sqlite3.Connection:
+        found = self.path.stat() if self.path.exists() else None
+        file = (found.st_dev, found.st_ino) if found else (0, 0)
+        if self._db is None or file != self._file:
+            self.close()
+            self._db, self._file = open_for_scan(self.path), file
+            self._opened += 1
+        return self._db
 
 
 def dead(db: sqlite3.Connection, generation: int) -> dict[int, list[int]]:
@@ -243,12 +218,6 @@ def row_chunks(db: sqlite3.Connection, block: int) -> bytes:
     """The chunk id of each row of a block: int64, in the machine's byte order."""
     row = db.execute("SELECT chunks FROM vector_block WHERE id = ?", (block,)).fetchone()
     return bytes(row[0])
-
-
-def head(db: sqlite3.Connection, block: int) -> Head:
-    """The head of a block that has one."""
-    query = "SELECT basis, facts, head, tail FROM vector_head WHERE block = ?"
-    return Head(*db.execute(query, (block,)).fetchone())
 
 
 def vectors(db: sqlite3.Connection, block: int) -> bytes:

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from helpers.semantic import scan
-from helpers.store import database, generations, vectors
+from helpers.semantic import heads, scan
+from helpers.store import database, generations, vector_heads, vectors
 from helpers.store.generations import Generation
 
 Matrix = NDArray[np.float16]
@@ -61,15 +61,15 @@ class Shelf:
         """Merge, and give each full block its head."""
         while vectors.merge(self.db, self.begun.id, self.dimension):
             pass
-        if vectors.headless(self.db, self.begun.id):
-            if vectors.basis(self.db, self.begun.id) is None:
-                data = scan.fit(self.path, self.begun.id)
+        if vector_heads.headless(self.db, self.begun.id):
+            if vector_heads.basis(self.db, self.begun.id) is None:
+                data = heads.fit(self.path, self.begun.id)
                 with database.transaction(self.db):
-                    vectors.set_basis(self.db, self.begun.id, self.generation.vectors, data)
-            for block in vectors.headless(self.db, self.begun.id):
-                head = scan.head(self.path, self.begun.id, block)
+                    vector_heads.set_basis(self.db, self.begun.id, self.generation.vectors, data)
+            for block in vector_heads.headless(self.db, self.begun.id):
+                head = heads.head(self.path, self.begun.id, block)
                 with database.transaction(self.db):
-                    vectors.set_head(self.db, block, head)
+                    vector_heads.set_head(self.db, block, head)
 
     def scanner(self) -> scan.Scanner:
         return scan.Scanner.open(str(self.path), self.begun.token)

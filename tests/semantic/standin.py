@@ -114,14 +114,14 @@ class Worker:
         return Embedded(len(found) // (2 * dimension), found)
 
     def basis(self, db_path: Path, generation: int) -> bytes:
-        from helpers.semantic import scan
+        from helpers.semantic import heads
 
-        return scan.fit(db_path, generation)
+        return heads.fit(db_path, generation)
 
     def head(self, db_path: Path, generation: int, block: int) -> tuple[int, bytes, bytes, bytes]:
-        from helpers.semantic import scan
+        from helpers.semantic import heads
 
-        found = scan.head(db_path, generation, block)
+        found = heads.head(db_path, generation, block)
         return found.basis, found.facts, found.head, found.tail
 
     def close(self) -> None:

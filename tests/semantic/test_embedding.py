@@ -9,7 +9,7 @@ import pytest
 from helpers import embedding, service
 from helpers.jobs.handle import JobHandle
 from helpers.semantic import model as semantic_model
-from helpers.store import database, generations, vectors
+from helpers.store import database, generations, vector_heads, vectors
 from tests.semantic.standin import StandIn, synced, vectors_by_text, vectors_of
 from tests.sync.stage import Stage, stage_in
 
@@ -283,7 +283,7 @@ def test_large_generations_get_heads_and_lose_them_with_their_basis(
     later = stage.rows(heads)[0]
     assert later[0] > first[0] and later[1:] == (2, 2)
     db = database.open_read(stage.settings.db)
-    assert vectors.headless(db, generations.every(db)[0].id) == []
+    assert vector_heads.headless(db, generations.every(db)[0].id) == []
     db.close()
 
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import tempfile
 from pathlib import Path
 
@@ -9,8 +10,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from helpers.semantic import scan
-from helpers.store import generations, vectors
+from helpers.semantic import heads, narrowing
+from helpers.store import generations, vector_heads, vectors
 from tests.semantic.shelf import Matrix, Shelf, brute_force, unit
 
 ROUNDING = 3e-6  # what two float32 products over unit vectors may differ by
@@ -73,7 +74,7 @@ def test_best_chunks_are_those_of_a_float32_product(
 ) -> None:
     monkeypatch.setattr(vectors, "BLOCK_ROWS", 64)
     monkeypatch.setattr(vectors, "SPARSE_ROWS", 32)
-    monkeypatch.setattr(scan, "THREADED_ROWS", 100)
+    monkeypatch.setattr(narrowing, "THREADED_ROWS", 100)
     rows = family(kind, sum(counts), dimension, seed)
     query = family(kind, 1, dimension, seed + 1)[0].astype(np.float32)
     with tempfile.TemporaryDirectory() as folder:
@@ -112,23 +113,58 @@ def test_heads_rule_out_most_rows_and_nothing_that_counts(
     large: tuple[Shelf, Matrix], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shelf, rows = large
-    blocks = vectors.blocks(shelf.db, shelf.begun.id)
+    blocks = vector_heads.blocks(shelf.db, shelf.begun.id)
     assert sum(block.rows for block in blocks if block.basis) > 0.8 * len(rows)
     looked_at: list[int] = []
-    ranked = scan._Search._ranked
+    compute = narrowing.exact
 
-    def counted(self: scan._Search, left: scan.Ints) -> list[tuple[int, float]]:
-        looked_at.append(len(left))
-        return ranked(self, left)
+    def counted(stored: NDArray[np.int16], query: NDArray[np.float32]) -> NDArray[np.float64]:
+        looked_at[-1] += len(stored)
+        return compute(stored, query)
 
-    monkeypatch.setattr(scan._Search, "_ranked", counted)
+    monkeypatch.setattr(narrowing, "exact", counted)
     chunks = [1 + n // 2 for n in range(len(rows))]
     scanner = shelf.scanner()
     for seed in range(20):
         query = family("cone", 8, 96, 7)[seed % 8].astype(np.float32)
         query += 0.02 * np.random.default_rng(seed).normal(size=96).astype(np.float32)
+        looked_at.append(0)
         agree(scanner.top_k(query, 20), rows, chunks, query, 20)
-    assert np.median(looked_at) < 0.05 * len(rows)
+    assert np.median(looked_at) < 0.01 * len(rows)
+
+
+def test_heads_of_another_width_count_for_nothing_until_they_are_made_anew(
+    large: tuple[Shelf, Matrix], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shelf, rows = large
+    query = rows[77].astype(np.float32)
+    expected = shelf.scanner().top_k(query, 5)
+    with monkeypatch.context() as patch:
+        patch.setattr(vector_heads, "HEAD_SHARE", 1 / 3)
+        assert not any(b.basis for b in vector_heads.blocks(shelf.db, shelf.begun.id))
+        assert len(vector_heads.headless(shelf.db, shelf.begun.id)) >= 4
+        assert shelf.scanner().top_k(query, 5) == expected
+    assert vector_heads.headless(shelf.db, shelf.begun.id) == []
+
+
+def test_facts_bound_what_they_say(large: tuple[Shelf, Matrix]) -> None:
+    shelf, _ = large
+    with vectors.reading(shelf.path) as db:
+        basis = heads.current(db, shelf.begun.id, 96)
+        block = vector_heads.blocks(db, shelf.begun.id)[0]
+        head = vector_heads.head(db, block.id)
+        rows = np.frombuffer(vectors.vectors(db, block.id), np.float16).reshape(-1, 96)
+    facts = np.frombuffer(head.facts, np.float32).reshape(heads.FACTS, -1)
+    turned = (rows.astype(np.float64) - basis.mean) @ basis.turn.T.astype(np.float64)
+    width, middle = vector_heads.head_width(96), vector_heads.middle_end(96)
+    codes = np.frombuffer(head.head, np.int8).reshape(-1, width) * facts[heads.SCALE][:, None]
+    lost = np.linalg.norm(turned[:, 1 : 1 + width] - codes, axis=1)
+    assert (lost <= facts[heads.ERROR] + 1e-6).all()
+    beyond = np.linalg.norm(turned[:, 1 + width :], axis=1)
+    assert np.allclose(beyond, facts[heads.REST], atol=1e-6)
+    far = np.linalg.norm(turned[:, 1 + middle :], axis=1)
+    assert np.allclose(far, facts[heads.FAR], atol=1e-6)
+    assert (far < beyond).all()
 
 
 def test_search_sees_what_was_added_and_removed_since(tmp_path: Path) -> None:
@@ -143,6 +179,23 @@ def test_search_sees_what_was_added_and_removed_since(tmp_path: Path) -> None:
     assert scanner.top_k(query, 1)[0][0] == added[5]
     shelf.remove([added[5]])
     assert scanner.top_k(query, 1)[0][0] != added[5]
+
+
+def test_index_put_in_the_place_of_another_is_the_one_that_is_searched(tmp_path: Path) -> None:
+    rows = family("even", 30, 16, 3)
+    shelves = [Shelf(tmp_path / name, 16) for name in ("one", "two")]
+    for shelf, part in zip(shelves, (rows[:10], rows[10:]), strict=True):
+        shelf.add(part)
+        shelf.publish()
+    old, new = shelves
+    scanner, query = old.scanner(), rows[25].astype(np.float32)
+    assert len(scanner.top_k(query, 50)) == 10
+    old.db.close()
+    new.db.execute("UPDATE generation SET token = ?", (old.begun.token,))
+    new.db.close()
+    os.replace(new.path, old.path)
+    assert len(scanner.top_k(query, 50)) == 20
+    assert len(scanner.scores(query, range(1, 31))) == 20
 
 
 def test_filter_leaves_only_the_chunks_of_its_documents(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from helpers.store import database, vectors
+from helpers.store import database, vector_heads, vectors
 from tests.semantic.shelf import Matrix, Shelf, unit
 
 DIMENSION = 8
@@ -50,18 +50,18 @@ def test_vectors_of_a_chunk_come_back_whole_and_side_by_side(shelf: Shelf) -> No
 def test_vectors_of_another_dimension_are_refused_whole(shelf: Shelf) -> None:
     with pytest.raises(ValueError, match="bytes"), database.transaction(shelf.db):
         vectors.add(shelf.db, shelf.begun.id, DIMENSION, [(1, b"\0" * 15)])
-    assert held(shelf) == {} and vectors.blocks(shelf.db, shelf.begun.id) == []
+    assert held(shelf) == {} and vector_heads.blocks(shelf.db, shelf.begun.id) == []
 
 
 def test_deleting_chunks_leaves_tombstones_and_rewrites_no_block(shelf: Shelf) -> None:
     ids = shelf.add(drawn(64))
-    before = [block.id for block in vectors.blocks(shelf.db, shelf.begun.id)]
+    before = [block.id for block in vector_heads.blocks(shelf.db, shelf.begun.id)]
     shelf.remove(ids[:10])
-    assert [block.id for block in vectors.blocks(shelf.db, shelf.begun.id)] == before
+    assert [block.id for block in vector_heads.blocks(shelf.db, shelf.begun.id)] == before
     assert vectors.dead(shelf.db, shelf.begun.id) == {before[0]: ids[:10]}
     assert set(held(shelf)) == set(ids[10:])
     shelf.tidy()
-    assert [block.id for block in vectors.blocks(shelf.db, shelf.begun.id)] == before
+    assert [block.id for block in vector_heads.blocks(shelf.db, shelf.begun.id)] == before
     assert vectors.problems(shelf.db) == []
 
 
@@ -72,7 +72,7 @@ def test_small_and_sparse_blocks_are_merged_into_full_ones(shelf: Shelf) -> None
     shelf.remove(big[:50])
     before = held(shelf)
     shelf.tidy()
-    blocks = vectors.blocks(shelf.db, shelf.begun.id)
+    blocks = vector_heads.blocks(shelf.db, shelf.begun.id)
     assert held(shelf) == before
     assert sum(block.live for block in blocks) == 14 + 210
     assert sum(block.live < vectors.SPARSE_ROWS for block in blocks) <= vectors.SMALL_BLOCKS
@@ -87,7 +87,7 @@ def test_many_small_changes_never_leave_more_than_a_few_small_blocks(shelf: Shel
         shelf.add(drawn(1, seed=number))
         while vectors.merge(shelf.db, shelf.begun.id, DIMENSION):
             pass
-        most = max(most, len(vectors.blocks(shelf.db, shelf.begun.id)))
+        most = max(most, len(vector_heads.blocks(shelf.db, shelf.begun.id)))
     assert most <= vectors.SMALL_BLOCKS + 1
     assert len(held(shelf)) == 60
 
