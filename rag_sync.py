@@ -77,9 +77,11 @@ class _Sync:
         models: Models,
     ) -> None:
         self.settings, self.job, self.root, self.db = settings, job, root, db
-        self.policy = _policy(settings)
+        self.policy, self.archives = _policy(settings), settings.archives == "on"
         # Fingerprints of readers whose chunks need not be made again: by force, of none.
-        self.valid = frozenset(() if job.force else _fingerprints(self.policy).values())
+        self.valid = frozenset(
+            () if job.force else _fingerprints(self.policy, self.archives).values()
+        )
         self.readers = snapshots.readers_digest(self.valid)
         self.analyser = Analyser()
         self.models, self.model = models, models.status(settings)
@@ -211,7 +213,7 @@ class _Sync:
         )
 
     def _fingerprint(self, format_name: str | None) -> str:
-        return _fingerprints(self.policy).get(format_name or "", "")
+        return _fingerprints(self.policy, self.archives).get(format_name or "", "")
 
     def _embed(self) -> None:
         """Give the chunks without vectors theirs; costs three look-ups where there are none."""
@@ -291,10 +293,10 @@ def _open_index(settings: Settings, force: bool) -> contextlib.closing[database.
 
 
 @functools.cache
-def _fingerprints(policy: ChunkPolicy) -> dict[str, str]:
+def _fingerprints(policy: ChunkPolicy, archives: bool) -> dict[str, str]:
     """Format name → what identifies its reader and the chunker; "" stands for no format."""
     chunker = policy.fingerprint
-    found = {f.name: f"{formats.fingerprint(f)} {chunker}" for f in formats.FORMATS}
+    found = {f.name: f"{formats.fingerprint(f, archives)} {chunker}" for f in formats.FORMATS}
     return found | {"": "none " + "+".join(sorted(f.name for f in formats.FORMATS if f.supported))}
 
 
@@ -311,7 +313,7 @@ def _readers(settings: Settings, policy: ChunkPolicy) -> ReaderPool:
     from helpers.extract.sandbox import ReaderPool, ReadPolicy
 
     workers = settings.workers or min(os.cpu_count() or 1, limits.READERS_MAX)
-    return ReaderPool(ReadPolicy(policy), workers)
+    return ReaderPool(ReadPolicy(policy, archives=settings.archives == "on"), workers)
 
 
 # --- the command line ----------------------------------------------------------------------

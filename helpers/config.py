@@ -26,6 +26,8 @@ PREFIX = "RAGDOC_"
 MODELS_DIR = "~/.mcp-ragdoc/models"  # shared by all data directories; RAGDOC_MODELS_DIR
 SEMANTIC_CHOICES = ("auto", "on", "off")
 FUSION_CHOICES = ("score", "rrf")
+ARCHIVE_CHOICES = ("off", "on")
+OCR_CHOICES = ("auto", "off")
 THAI_CHOICES = ("bundled", "pythainlp")
 
 
@@ -47,6 +49,9 @@ class Settings:
     chunk_chars: int = limits.CHUNK_CHARS
     chunk_overlap: int = limits.CHUNK_OVERLAP
     thai_words: str = THAI_CHOICES[0]
+    archives: str = ARCHIVE_CHOICES[0]
+    ocr: str = OCR_CHOICES[0]
+    ocr_languages: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
     exclude_dirs: tuple[str, ...] = ()
     exclude_files: tuple[str, ...] = ()
@@ -71,7 +76,8 @@ class Settings:
             *("--knowledge-dir", str(self.knowledge_dir), "--data-dir", str(self.data_dir)),
             *("--db", str(self.db), "--kb", self.kb_id, "--semantic", self.semantic),
             *("--chunk-chars", str(self.chunk_chars), "--chunk-overlap", str(self.chunk_overlap)),
-            *("--thai-words", self.thai_words, "--workers", str(self.workers)),
+            *("--thai-words", self.thai_words, "--archives", self.archives),
+            *("--ocr", self.ocr, "--workers", str(self.workers)),
         ]
         if self.semantic_model_dir:
             words += ["--semantic-model-dir", str(self.semantic_model_dir)]
@@ -142,6 +148,19 @@ def add_shared_flags(parser: argparse.ArgumentParser) -> None:
         help="who finds Thai words where a chunk must be cut inside a run (default: bundled)",
     )
     group.add_argument(
+        "--archives",
+        choices=ARCHIVE_CHOICES,
+        help="whether the files inside ZIP archives are read (default: off)",
+    )
+    group.add_argument(
+        "--ocr", choices=OCR_CHOICES, help="recognise text in scans and images (default: auto)"
+    )
+    group.add_argument(
+        "--ocr-languages",
+        metavar="LIST",
+        help="languages of OCR, such as tha,eng (default: those of eng, tha, kor installed)",
+    )
+    group.add_argument(
         "--workers", metavar="N", help="reader processes (default: one per core, at most 4)"
     )
     group.add_argument("--quiet", action="store_true", default=None, help="no progress, no notes")
@@ -178,6 +197,9 @@ def resolve(
         exclude_dirs=_list(find("exclude_dirs")),
         exclude_files=_list(find("exclude_files")),
         thai_words=_choice("thai_words", find("thai_words") or THAI_CHOICES[0], THAI_CHOICES),
+        archives=_choice("archives", _on_off(find("archives")), ARCHIVE_CHOICES),
+        ocr=_choice("ocr", find("ocr") or OCR_CHOICES[0], OCR_CHOICES),
+        ocr_languages=_languages(find("ocr_languages")),
         workers=_number("workers", find("workers"), 0),
     )
     return _checked(settings)
@@ -280,6 +302,11 @@ def _choice(name: str, value: Any, choices: tuple[str, ...]) -> str:
     if value not in choices:
         raise ConfigError(f"{variable(name)} is {value!r}", f"Give one of {', '.join(choices)}.")
     return str(value)
+
+
+def _on_off(value: Any) -> Any:
+    """A switch that config.json may also give as true or false."""
+    return "on" if value is True else value or "off"
 
 
 def _number(name: str, value: Any, default: int) -> int:

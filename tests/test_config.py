@@ -23,6 +23,7 @@ SETTINGS = [
     ("chunk_chars", "--chunk-chars", "RAGDOC_CHUNK_CHARS", int, ("500", "600", "700")),
     ("chunk_overlap", "--chunk-overlap", "RAGDOC_CHUNK_OVERLAP", int, ("10", "20", "30")),
     ("thai_words", "--thai-words", "RAGDOC_THAI_WORDS", str, "pythainlp bundled pythainlp"),
+    ("archives", "--archives", "RAGDOC_ARCHIVES", str, ("on", "on", "on")),
     ("workers", "--workers", "RAGDOC_WORKERS", int, ("1", "2", "3")),
 ]
 

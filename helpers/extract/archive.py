@@ -84,6 +84,10 @@ class Archive:
         """The folded names of all entries, directories included."""
         return list(self._entries)
 
+    def files(self) -> list[zipfile.ZipInfo]:
+        """The entries that are no directories, in the order of the container's directory."""
+        return [entry for entry in self._entries.values() if not entry.is_dir()]
+
     def __contains__(self, name: str) -> bool:
         return _plain(name) in self._entries
 

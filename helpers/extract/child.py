@@ -216,7 +216,8 @@ class Document:
     def _context(self) -> Any:
         from helpers.extract.blocks import Context
 
-        return Context(self.work.name, self.work.size, None, self.line.beat, self.asking)
+        archives = self.settings.get("archives", False)
+        return Context(self.work.name, self.work.size, None, self.line.beat, self.asking, archives)
 
     def _tapped(self, items: Iterable[Any]) -> Iterator[Any]:
         """The items, noting what they say about the document; notices go no further."""

@@ -9,6 +9,7 @@ Does not: read documents, open paths, or decide which files are looked at.
 from __future__ import annotations
 
 import functools
+import hashlib
 import importlib
 import importlib.util
 from dataclasses import dataclass
@@ -26,7 +27,8 @@ TEXT_FAMILY_VERSION = 1  # part of every text format's fingerprint: encoding det
 class Format:
     """One format. `module` is the dotted name of its reader, None where it cannot be read
     yet; `package` the distribution its reader needs; `reader_version` rises whenever the
-    reader would give other blocks for the same bytes.
+    reader would give other blocks for the same bytes; `holds` tells that it holds documents of
+    other formats.
     """
 
     name: str
@@ -36,6 +38,7 @@ class Format:
     reader_version: int = 1
     package: str | None = None
     is_text: bool = False
+    holds: bool = False
     file_names: tuple[str, ...] = ()
 
     @property
@@ -72,6 +75,17 @@ def _office(
         f"helpers.extract.{module}",
         reader_version=version,
         package=package,
+    )
+
+
+def _holder(name: str, label: str, module: str, extensions: str, version: int = 1) -> Format:
+    return Format(
+        name,
+        label,
+        tuple(extensions.split()),
+        f"helpers.extract.{module}",
+        reader_version=version,
+        holds=True,
     )
 
 
@@ -123,9 +137,9 @@ FORMATS = (
     _office("hwpx", "Hangul Word Processor XML document", "hwpx", "hwpx hwtx"),
     _office("rtf", "Rich Text Format document", "rtf", "rtf"),
     _known("epub", "EPUB book", "epub"),
-    _office("eml", "e-mail message", "mail", "eml emlx mht mhtml"),
-    _office("msg", "Outlook message", "msg", "msg oft"),
-    _office("mbox", "mailbox", "mbox", "mbox mbx"),
+    _holder("eml", "e-mail message", "mail", "eml emlx mht mhtml"),
+    _holder("msg", "Outlook message", "msg", "msg oft"),
+    _holder("mbox", "mailbox", "mbox", "mbox mbx"),
     _known("fodt", "flat OpenDocument file", "fodt fods fodp fodg"),
     _known("odg", "OpenDocument drawing", "odg otg odf odc odb"),
     _office("spreadsheetml2003", "Excel 2003 XML spreadsheet", "spreadsheetml", ""),
@@ -134,7 +148,8 @@ FORMATS = (
     _known("image", "image", "png jpg jpeg jfif gif tif tiff bmp webp heic avif ico psd svg"),
     _known("audio", "audio recording", "mp3 wav m4a ogg oga opus flac aac wma amr"),
     _known("video", "video", "mp4 m4v mov mkv webm avi wmv mpg mpeg"),
-    _known("archive", "archive", "zip 7z rar gz tgz tar bz2 xz zst jar"),
+    _holder("zip", "ZIP archive", "zip_members", "zip"),
+    _known("archive", "archive", "7z rar gz tgz tar bz2 xz zst jar"),
     _known("program", "program or library", "exe dll so dylib bin class o a pyc wasm"),
     _known("database", "database", "db sqlite sqlite3 mdb accdb"),
     _known("pointer", "cloud pointer", "gdoc gsheet gslides gdraw gform gmap url webloc lnk"),
@@ -214,13 +229,19 @@ def supported_extensions() -> frozenset[str]:
 
 
 @functools.cache
-def fingerprint(found: Format) -> str:
-    """Identifies the reader: its version and that of the package it uses, or "absent"."""
+def fingerprint(found: Format, archives: bool = False) -> str:
+    """Identifies the reader: its version and that of the package it uses, or "absent"; of a
+    format that holds documents all readers, and whether `archives` are followed.
+    """
     parts = [found.name, str(found.reader_version)]
     if found.is_text:
         parts.append(f"text{TEXT_FAMILY_VERSION}")
     if found.package is not None:
         parts.append(f"{found.package}={packages.version(found.package) or 'absent'}")
+    if found.holds:
+        others = (fingerprint(entry) for entry in FORMATS if entry.supported and not entry.holds)
+        inside = hashlib.sha256("+".join(others).encode()).hexdigest()[:12]
+        parts.append(f"inside={inside}, archives {'on' if archives else 'off'}")
     return "/".join(parts)
 
 
@@ -255,7 +276,7 @@ def _zip_format(file: BinaryIO, named: Format | None, name: str) -> Format:
                 f"Damaged {named.label}: its ZIP container is cut off or broken",
                 "Restore the file from a backup or export it again.",
             )
-        return BY_NAME["archive"]
+        return BY_NAME["zip"]
     if kind == sniff.PLAIN_ZIP:
         if named is not None and named.name in _ZIP_BASED:
             raise Unread(
@@ -263,7 +284,7 @@ def _zip_format(file: BinaryIO, named: Format | None, name: str) -> Format:
                 f"Named .{extension(name)} but is a ZIP file without the parts of a {named.label}",
                 "Export the document again, or rename the file to what it is.",
             )
-        return BY_NAME["archive"]
+        return BY_NAME["zip"]
     return BY_NAME[kind]
 
 

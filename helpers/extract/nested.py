@@ -20,10 +20,11 @@ from helpers.errors import Unread, limit_reached
 from helpers.extract import formats
 from helpers.extract.blocks import Block, Context, Item, Location, Metadata, Notice
 from helpers.recognition import Within
+from helpers.source.refuse import SECRET_NAME, find_secret, is_secret_name, secret_content
 
 SEPARATE = "Save it as a file of its own and index that."
 NAME_CHARS = 120  # code points of a member's name in a label
-_OWN_CODES = frozenset({"encrypted", "no_text", "limit_reached", "missing_reader"})
+_OWN_CODES = frozenset({"encrypted", "no_text", "limit_reached", "missing_reader", "sensitive"})
 _PAGED = frozenset({"page", "slide", "time"})  # each of them stands apart within one document
 # Control, format and bidirectional-override characters, line and paragraph separators.
 _UNSHOWN = re.compile("[\x00-\x20\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]+")
@@ -70,6 +71,11 @@ def read_nested(
 
     def started(inner: Context) -> Iterator[Item]:
         data.seek(0)
+        if is_secret_name(name.lower()):
+            raise Unread("sensitive", SECRET_NAME.reason, SECRET_NAME.remedy)
+        secret = find_secret(data.read(limits.NESTED_BYTES))
+        if secret is not None:
+            raise secret_content(secret)
         found = formats.detect(data, name)
         if wanted is not None and not wanted(found):
             return iter(())
@@ -186,7 +192,7 @@ class _Relabel:
         if where.name != self._name:
             self._name = where.name
             yield Block(self._place, "heading", 1, where)
-        if not self._blocks and self._title and self._title.strip() != block.text.strip():
+        if not self._blocks and self._title and self._title.strip() not in block.text:
             yield Block(self._title, "paragraph", 0, where)
         self._blocks += 1
         level = min(block.level + 1, 6) if block.kind == "heading" else 0

@@ -248,6 +248,7 @@ def child_settings(
     packages = [path for path in sys.path if Path(path).name in ("site-packages", "dist-packages")]
     return {
         "registry": registry,
+        "archives": policy.archives,
         "paths": [*packages, *paths],
         "chunk": [policy.chunk.chars, policy.chunk.overlap, policy.chunk.thai_words],
         "recognition": refusals,

@@ -41,10 +41,11 @@ class ReaderLimits:
 
 @dataclass(frozen=True, slots=True)
 class ReadPolicy:
-    """How documents are cut, and what reading one may cost."""
+    """How documents are cut, what reading one may cost, and whether archives are followed."""
 
     chunk: ChunkPolicy = field(default_factory=ChunkPolicy)
     limits: ReaderLimits = field(default_factory=ReaderLimits)
+    archives: bool = False
 
 
 @dataclass(frozen=True, slots=True)
