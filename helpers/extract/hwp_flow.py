@@ -17,6 +17,7 @@ from helpers.extract.archive import SMALLER
 from helpers.extract.blocks import CELL_SEPARATOR, Block, Item, Location
 from helpers.extract.docx_styles import heading_of_name
 from helpers.extract.outline import DEEPEST_HEADING, Outline, only_page_number
+from helpers.extract.quick import block
 from helpers.limits import HANGUL_HEADING_CHARS, OFFICE_BLOCK_CHARS, OFFICE_TEXT_CHARS
 
 MARGIN_PIECES = 2_000  # distinct texts of headers, footers and master pages that are kept
@@ -25,10 +26,11 @@ DESCRIPTION = "picture description"
 MEMO = "comments"
 EARLIER = "text before tracked changes"
 
-# (text, kind, heading level, aside). `aside` is ROW for what stands after a row that holds it,
-# else "" or the label of a place of its own.
-Piece = tuple[str, str, int, str]
 NOTE = "\0note"
+# A paragraph of the text as it is; anything else as (text, kind, heading level, aside), where
+# `aside` is "" for what belongs to the place around it, NOTE for what stands after a row that
+# holds it, or the label of a place of its own.
+Piece = str | tuple[str, str, int, str]
 _ROW_KINDS = ("table_row", "table_header")
 _OUTLINE_STYLE = re.compile(r"outline\s*([1-9])", re.IGNORECASE)
 _MEASURE = re.compile(r"\s*(?:원본 그림의|사진 찍은 날짜|프로그램 이름|색 대표)")
@@ -38,9 +40,14 @@ _FRAME_PARAGRAPHS = 3  # in the only filled cell of a row: more are text in a fr
 
 def paragraph(text: str, level: int = 0, aside: str = "") -> Piece:
     """A piece for a paragraph's stripped text; a long heading is a paragraph."""
-    if level and len(text) <= HANGUL_HEADING_CHARS and not aside:
-        return (text, "heading", level, "")
-    return (text, "paragraph", 0, aside)
+    if aside:
+        return (text, "paragraph", 0, aside)
+    return (text, "heading", level, "") if level and len(text) <= HANGUL_HEADING_CHARS else text
+
+
+def weight(piece: Piece) -> int:
+    """What a piece takes while it is held, in code points."""
+    return len(piece if isinstance(piece, str) else piece[0]) + 100
 
 
 def heading_level(style: str) -> int:
@@ -74,35 +81,47 @@ class Grid:
 
     def cell(self, row: int, span: int = 1, header: bool = False) -> list[Piece]:
         """A new cell in row `row`, over `span` columns; gives the list its pieces go to."""
+        cell: list[Piece] = []
         if row != self.row:
             self.end_row()
-            self.row = row
-        cell: list[Piece] = []
+            self.row, self.header = row, header
+            self.widen(span)
         self.cells.append(cell)
-        self.widen(span)
-        self.header = self.header or header
         return cell
 
     def widen(self, span: int) -> None:
         """The cell at hand turns out to lie over `span` columns."""
-        self.wide = span >= self.columns > 0
+        self.wide = span >= self.columns
 
     def end_row(self) -> None:
         """Hand the cells over as a row, or as what they hold where they only frame it."""
-        cells, sink = [cell for cell in self.cells if cell], self.sink
-        alone = len(self.cells) == 1 and (self.wide or not self.columns)
-        if alone or (len(cells) == 1 and len(cells[0]) > _FRAME_PARAGRAPHS):
-            sink.extend(piece for cell in cells for piece in cell)
-        elif cells:
-            texts = [" ".join(" ".join(_own(cell)).split()) for cell in cells]
-            text = CELL_SEPARATOR.join(filter(None, texts))
-            if text:
-                kind = "table_header" if self.header or not self.rows else "table_row"
-                sink.append((text, kind, 0, ""))
-                self.rows += 1
-            sink.extend(piece for cell in cells for piece in cell if not _belongs_in_cell(piece))
+        cells = [cell for cell in self.cells if cell]
+        if cells:
+            alone = self.wide and len(self.cells) == 1
+            if alone or (len(cells) == 1 and len(cells[0]) > _FRAME_PARAGRAPHS):
+                self.sink.extend(piece for cell in cells for piece in cell)
+            else:
+                self._row(cells)
         self.cells = []
-        self.header = self.wide = False
+        self.header = False
+
+    def _row(self, cells: list[list[Piece]]) -> None:
+        texts: list[str] = []
+        after: list[Piece] = []
+        for cell in cells:
+            first = cell[0]
+            if len(cell) == 1 and type(first) is str:
+                texts.append(first)
+            elif text := " ".join(_own(cell)):
+                texts.append(text)
+                after += [piece for piece in cell if not _belongs_in_cell(piece)]
+            else:
+                after += cell
+        if texts:
+            kind = "table_header" if self.header or not self.rows else "table_row"
+            self.sink.append((" ".join(CELL_SEPARATOR.join(texts).split()), kind, 0, ""))
+            self.rows += 1
+        self.sink += after
 
 
 class Margins:
@@ -116,7 +135,8 @@ class Margins:
 
     def settle(self) -> None:
         """Keep what is new of the pieces that arrived."""
-        for text, *_ in self.pieces:
+        for piece in self.pieces:
+            text = piece if isinstance(piece, str) else piece[0]
             if not only_page_number(text):
                 self._keep(MARGIN, text)
         self.pieces.clear()
@@ -148,27 +168,34 @@ class Located:
 
     def blocks(self, pieces: list[Piece]) -> Iterator[Item]:
         """Empties `pieces`. Raises Unread("limit_reached") beyond OFFICE_TEXT_CHARS."""
-        outline = self._outline
-        for text, kind, level, aside in pieces:
+        next_place, most = self._outline.paragraph, OFFICE_BLOCK_CHARS
+        for piece in pieces:
+            if isinstance(piece, str):
+                text, kind, place = piece, "paragraph", next_place()
+            else:
+                text, kind, level, aside = piece
+                if kind == "heading":
+                    yield Block(text, kind, level, self._outline.heading(text, level))
+                    continue
+                place = Location("part", aside) if aside not in ("", NOTE) else next_place()
             self._chars += len(text)
+            if len(text) <= most:
+                yield block(text, kind, place)
+                continue
+            for at in range(0, len(text), most):
+                yield block(text[at : at + most], kind, place)
             if self._chars > OFFICE_TEXT_CHARS:
                 raise limit_reached("Text", self._chars, OFFICE_TEXT_CHARS, "code points", SMALLER)
-            if kind == "heading":
-                yield Block(text, kind, level, outline.heading(text, level))
-                continue
-            place = Location("part", aside) if aside and aside != NOTE else outline.paragraph()
-            if len(text) <= OFFICE_BLOCK_CHARS:
-                yield Block(text, kind, 0, place)
-                continue
-            for at in range(0, len(text), OFFICE_BLOCK_CHARS):
-                yield Block(text[at : at + OFFICE_BLOCK_CHARS], kind, 0, place)
         pieces.clear()
+        if self._chars > OFFICE_TEXT_CHARS:
+            raise limit_reached("Text", self._chars, OFFICE_TEXT_CHARS, "code points", SMALLER)
 
 
 def _own(cell: list[Piece]) -> list[str]:
-    return [piece[0] for piece in cell if _belongs_in_cell(piece)]
+    own = [piece for piece in cell if _belongs_in_cell(piece)]
+    return [piece if isinstance(piece, str) else piece[0] for piece in own]
 
 
 def _belongs_in_cell(piece: Piece) -> bool:
     """Nested rows and notes stand after the row that holds them."""
-    return not piece[3] and piece[1] not in _ROW_KINDS
+    return isinstance(piece, str) or not (piece[3] or piece[1] in _ROW_KINDS)

@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 import struct
 import zlib
+from codecs import utf_16_le_decode
 from collections.abc import Callable, Iterator
 from typing import Protocol
 
@@ -19,7 +20,7 @@ from helpers.errors import Unread, limit_reached
 from helpers.limits import HWP_RATIO, HWP_RATIO_FROM_BYTES, HWP_STREAM_BYTES
 
 DOCUMENT_PROPERTIES, PARA_SHAPE, STYLE, DISTRIBUTE_DOC_DATA = 16, 25, 26, 28
-PARA_HEADER, PARA_TEXT, PARA_RANGE_TAG, CTRL_HEADER, LIST_HEADER = 66, 67, 70, 71, 72
+PARA_HEADER, PARA_TEXT, PARA_CHAR_SHAPE, CTRL_HEADER, LIST_HEADER = 66, 67, 68, 71, 72
 SHAPE_COMPONENT, TABLE, EQEDIT, TEXT_ART, FORM_OBJECT, MEMO_LIST = 76, 77, 88, 90, 91, 93
 
 WIDE_SIZE = 0xFFF  # a record's size that says that four bytes with its size follow
@@ -87,7 +88,7 @@ def string(data: bytes, at: int) -> tuple[str, int]:
     if at + 2 > len(data):
         return "", len(data)
     end = at + 2 + 2 * int.from_bytes(data[at : at + 2], "little")
-    return data[at + 2 : end].decode("utf-16-le", "replace"), end
+    return utf_16_le_decode(data[at + 2 : end], "replace")[0], end
 
 
 def corrupt(what: str) -> Unread:

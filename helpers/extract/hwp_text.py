@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 import struct
+from codecs import utf_16_le_decode
 
 _CONTROL = re.compile(rb"[\x00-\x1f]\x00")
 _WIDE_BYTES = 16  # a control's eight WCHARs
@@ -33,7 +34,7 @@ def parts(raw: bytes) -> tuple[list[str], list[Slot]]:
             at += 1
             continue
         if at > start:
-            found.append(raw[start:at].decode("utf-16-le", "replace"))
+            found.append(utf_16_le_decode(raw[start:at], "replace")[0])
         code = raw[at]
         if code in _LETTERS:
             found.append(_LETTERS[code])
@@ -43,7 +44,7 @@ def parts(raw: bytes) -> tuple[list[str], list[Slot]]:
         at += 2 if code in _NARROW else _WIDE_BYTES
         start = at
     if start < len(raw):
-        found.append(raw[start : len(raw) & ~1].decode("utf-16-le", "replace"))
+        found.append(utf_16_le_decode(raw[start : len(raw) & ~1], "replace")[0])
     return found, slots
 
 

@@ -21,6 +21,7 @@ from helpers.extract.hwp_flow import (
     Piece,
     numbered,
     paragraph,
+    weight,
 )
 from helpers.extract.markup import Attributes, OnEnd, OnStart, Scanner, severed, table, whole
 from helpers.limits import OFFICE_BLOCK_CHARS
@@ -35,7 +36,6 @@ NAMESPACES: dict[str, tuple[str, ...]] = {
     for prefix, room in (("hp", "paragraph"), ("hh", "head"), ("hs", "section"))
 }
 _HELD_CHARS = 16 * OFFICE_BLOCK_CHARS  # code points of one table or box held before it goes on
-_PIECE_CHARS = 100  # what a piece costs besides its text
 _COUNTED = ("PICTURE", "TABLE", "EQUATION")
 _UNSEEN = "hp:parameters hp:secPr hp:metaTag"
 _BOXES = "hp:caption hp:drawText"
@@ -96,7 +96,7 @@ class SectionScanner:
         sinks += [cell for grid in self._grids for cell in grid.cells]
         kept = (id(self.found), id(self._margins.pieces))
         distinct = {id(sink): sink for sink in sinks if id(sink) not in kept}
-        held = sum(len(p[0]) + _PIECE_CHARS for sink in distinct.values() for p in sink)
+        held = sum(weight(piece) for sink in distinct.values() for piece in sink)
         if held > _HELD_CHARS:
             for sink in distinct.values():
                 self.found.extend(sink)

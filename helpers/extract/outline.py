@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 
+from helpers.extract import quick
 from helpers.extract.blocks import Location
 
 PATH_SEPARATOR = " > "
@@ -44,7 +45,7 @@ class Outline:
         self._paragraphs += 1
         if self._section is not None:
             return self._section
-        return Location("section", f"paragraph {self._paragraphs}")
+        return quick.location("section", f"paragraph {self._paragraphs}")
 
 
 def only_page_number(text: str) -> bool:
