@@ -2,7 +2,8 @@
 
 The threat: entities that expand a thousandfold or open files, tags nested 80,000 deep, one
 attribute of half a gigabyte, a million different names. Promises: a DOCTYPE is refused at its
-start, in any encoding, so no entity is ever declared; depth, token size and distinct names are
+start, in any encoding, so no entity is ever declared (with `doctype` one that declares nothing
+is let through, and what it names is never opened); depth, token size and distinct names are
 capped; no tree is built, so 70 MB of XML pass through a few megabytes of memory.
 Does not: collect text by itself, or know any document format.
 
@@ -16,6 +17,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from html.entities import html5
 from typing import NoReturn
 from xml.parsers import expat
 
@@ -83,7 +85,11 @@ class Scanner:
     """
 
     def __init__(
-        self, part: str, starts: Mapping[str, OnStart], ends: Mapping[str, OnEnd] | None = None
+        self,
+        part: str,
+        starts: Mapping[str, OnStart],
+        ends: Mapping[str, OnEnd] | None = None,
+        doctype: bool = False,
     ) -> None:
         self._part = part
         # Seeded, so that names compare by identity with those the actions go by.
@@ -91,10 +97,18 @@ class Scanner:
         self._parser = parser = expat.ParserCreate(None, " ", self._names)
         parser.buffer_text = True
         parser.buffer_size = TEXT_BUFFER_BYTES
-        parser.StartDoctypeDeclHandler = self._refuse_doctype
+        parser.StartDoctypeDeclHandler = self._check_doctype if doctype else self._refuse_doctype
+        if doctype:  # names of letters that a definition would declare are looked up
+            parser.UseForeignDTD(True)
+            parser.SkippedEntityHandler = self._named_letter
         parser.XmlDeclHandler = self._check_encoding
         self._usual = _tracking(part, starts, ends or {})
         self.take_over()
+
+    @property
+    def position(self) -> int:
+        """The byte at which what the running action is about begins."""
+        return self._parser.CurrentByteIndex
 
     def collect(self, sink: Callable[[str], object] | None) -> None:
         """Character data goes to `sink` from here on; None lets it pass."""
@@ -213,6 +227,18 @@ class Scanner:
         raise Unread(
             "corrupt", f"Part {self._part} declares a DOCTYPE, which is never followed", RESAVE
         )
+
+    def _check_doctype(
+        self, name: str, system: str | None, public: str | None, declares: int
+    ) -> None:
+        if declares:
+            self._refuse_doctype()
+
+    def _named_letter(self, name: str, is_parameter: bool) -> None:
+        sink = self._parser.CharacterDataHandler
+        letter = "" if is_parameter else html5.get(f"{name};", "")
+        if sink is not None and letter:
+            sink(letter)
 
     def _check_encoding(self, version: str, encoding: str | None, standalone: int) -> None:
         """Expat knows UTF-8, UTF-16 and Latin-1; of Python's codecs only 8-bit ones fit it."""

@@ -1,23 +1,25 @@
-"""OpenDocument files (.odt, .ods, .odp): one reader, told apart by what their body holds.
+"""OpenDocument files (.odt, .ods, .odp, .odg): one reader, told apart by what their body holds.
 
 Promises: headings, lists, tables, text boxes, notes, comments and speaker notes in reading
 order; page headers and footers once; tracked deletions are left out; rows and cells that a
 sheet repeats a million times cost one block; a slide or a sheet's row is the location, in a
-text the heading path. Does not: read flat files (.fodt), formulas' code, pictures or scripts.
+text the heading path; an equation stands in its sentence as LaTeX.
+Does not: read formulas' code, pictures or scripts; `odf_flat` reads flat files.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import BinaryIO
 
 from helpers.errors import Unread, limit_reached
 from helpers.extract.archive import RESAVE, SMALLER, Archive
 from helpers.extract.blocks import CELL_SEPARATOR, Block, Context, Item, Location, Metadata, Notice
+from helpers.extract.equations import MathmlBuilder, marked
 from helpers.extract.markup import Attributes, OnEnd, OnStart, Scanner, table
 from helpers.extract.odf_body import BodyScanner, Embedded
-from helpers.extract.odf_text import NAMESPACES, TextFrames, tidy
+from helpers.extract.odf_text import NAMES, NAMESPACES, NUMBER, TextFrames, tidy
 from helpers.extract.opc import real_title
 from helpers.extract.outline import only_page_number
 from helpers.limits import OFFICE_RELATED_PARTS, OFFICE_TEXT_CHARS
@@ -27,9 +29,8 @@ _STYLES = "styles.xml"
 _PROPERTIES = "meta.xml"
 _MANIFEST = "META-INF/manifest.xml"
 _MARGINS = "style:header style:footer style:header-left style:footer-left style:header-first"
-_NUMBER = re.compile(r"[-+0-9.,%eE\s]+")
-_CHART_NAMES = 1_000  # titles, series and categories of one chart
-_LETTERS = "math:mi math:mn math:mo math:mtext"
+_EQUATION = re.compile(rb"<(?:\w+:)?math[\s>]")
+_EQUATION_HEAD = 4_096  # bytes at the start of a part within which an equation shows itself
 _FIELDS = (
     "text:page-number text:page-count text:sheet-name text:date text:time text:title "
     "text:file-name text:author-name text:chapter"
@@ -43,25 +44,31 @@ def read(file: BinaryIO, ctx: Context) -> Iterator[Item]:
     """
     archive = Archive(file, ctx)
     _refuse_encrypted(archive)
-    metadata = _metadata(archive)
+    metadata = Metadata()
+    if _PROPERTIES in archive:
+        metadata = metadata_of(_PROPERTIES, (archive.whole(_PROPERTIES),))
     yield metadata
     if _BODY not in archive:
         raise Unread("corrupt", f"The file has no part {_BODY}", RESAVE)
-    body = BodyScanner(_BODY, metadata.title is not None)
-    chars = formulas = 0
+    if _is_equation(archive, _BODY):
+        yield Block(marked(_equation(archive, _BODY)))
+        return
+    formulas = _Formulas(archive)
+    body = BodyScanner(_BODY, metadata.title is not None, formulas.latex)
+    chars = 0
     for _ in body.scanner.scan(archive.pieces(_BODY)):
         body.relieve()
         for found in body.drain():
             if isinstance(found, Embedded):
-                formulas += 1
-                yield from _object(archive, found, formulas)
+                yield from _object(archive, found)
                 continue
             if isinstance(found, Block):
                 chars += len(found.text)
                 if chars > OFFICE_TEXT_CHARS:
                     raise limit_reached("Text", chars, OFFICE_TEXT_CHARS, "code points", SMALLER)
             yield found
-    yield from _margins(archive)
+    if _STYLES in archive:
+        yield from margins_of(_STYLES, archive.pieces(_STYLES))
 
 
 def _refuse_encrypted(archive: Archive) -> None:
@@ -82,30 +89,28 @@ def _refuse_encrypted(archive: Archive) -> None:
             raise
 
 
-def _metadata(archive: Archive) -> Metadata:
-    """Title and keywords from meta.xml, empty where it is missing or bad."""
+def metadata_of(part: str, pieces: Iterable[bytes]) -> Metadata:
+    """Title and keywords from a part such as meta.xml, empty where it is bad."""
     title: list[str] = []
     tags: list[str] = []
-    if _PROPERTIES in archive:
-        starts: dict[str, OnStart] = {
-            "dc:title": lambda _: scanner.collect(title.append),
-            "meta:keyword": lambda _: scanner.collect(tags.append),
-        }
-        ends: dict[str, OnEnd] = {"dc:title meta:keyword": lambda: scanner.collect(None)}
-        scanner = Scanner(_PROPERTIES, table(starts, NAMESPACES), table(ends, NAMESPACES))
-        try:
-            scanner.run((archive.whole(_PROPERTIES),))
-        except Unread as error:
-            if error.code != "corrupt":
-                raise
+    starts: dict[str, OnStart] = {
+        "dc:title": lambda _: scanner.collect(title.append),
+        "meta:keyword": lambda _: scanner.collect(tags.append),
+        "office:body office:binary-data": lambda _: scanner.skip(),
+    }
+    ends: dict[str, OnEnd] = {"dc:title meta:keyword": lambda: scanner.collect(None)}
+    scanner = Scanner(part, table(starts, NAMESPACES), table(ends, NAMESPACES))
+    try:
+        scanner.run(pieces)
+    except Unread as error:
+        if error.code != "corrupt":
+            raise
     words = (word.strip() for tag in tags for word in re.split(r"[,;]", tag))
     return Metadata(real_title(" ".join("".join(title).split())), tuple(filter(None, words)))
 
 
-def _margins(archive: Archive) -> Iterator[Item]:
+def margins_of(part: str, pieces: Iterable[bytes]) -> Iterator[Item]:
     """Page headers and footers of all page styles, each text once, without page numbers."""
-    if _STYLES not in archive:
-        return
     found: list[Block] = []
     place = Location("part", "header or footer")
     frames = TextFrames(lambda text, _: found.append(Block(text, location=place)))
@@ -126,15 +131,15 @@ def _margins(archive: Archive) -> Iterator[Item]:
     starts: dict[str, OnStart] = {
         _MARGINS: enter,
         "text:p text:h": paragraph,
-        _FIELDS: lambda _: scanner.skip(),
+        f"{_FIELDS} office:body office:binary-data": lambda _: scanner.skip(),
         **frames.marks(),
     }
     ends: dict[str, OnEnd] = {_MARGINS: leave, "text:p text:h": frames.end}
-    scanner = Scanner(_STYLES, table(starts, NAMESPACES), table(ends, NAMESPACES))
+    scanner = Scanner(part, table(starts, NAMESPACES), table(ends, NAMESPACES))
     frames.attach(scanner)
     seen: set[str] = set()
     try:
-        for _ in scanner.scan(archive.pieces(_STYLES)):
+        for _ in scanner.scan(pieces):
             frames.relieve()
             for block in found:
                 if block.text not in seen and not only_page_number(block.text):
@@ -147,13 +152,56 @@ def _margins(archive: Archive) -> Iterator[Item]:
         yield Notice("part_unread", error.reason)
 
 
-def _object(archive: Archive, found: Embedded, count: int) -> Iterator[Item]:
-    """An embedded formula's letters in order, so that it leaves a trace; a chart's names."""
-    part = f"{found.folder.strip('./')}/{_BODY}"
+class _Formulas:
+    """The embedded objects of a document that are equations."""
+
+    def __init__(self, archive: Archive) -> None:
+        self._archive = archive
+        self._objects = 0
+
+    def latex(self, folder: str) -> str | Notice:
+        """The equation in the object's folder; an empty string where it is something else."""
+        part = _part_of(folder)
+        self._objects += 1
+        if self._objects > OFFICE_RELATED_PARTS:
+            what = "Embedded objects"
+            raise limit_reached(what, self._objects, OFFICE_RELATED_PARTS, "parts", SMALLER)
+        try:
+            if part in self._archive and _is_equation(self._archive, part):
+                return _equation(self._archive, part)
+        except Unread as error:
+            if error.code != "corrupt":
+                raise
+            return Notice("part_unread", error.reason)
+        return ""
+
+
+def _part_of(folder: str) -> str:
+    return f"{folder.strip('./')}/{_BODY}"
+
+
+def _is_equation(archive: Archive, part: str) -> bool:
+    head = next(archive.pieces(part), b"")[:_EQUATION_HEAD]
+    return _EQUATION.search(head) is not None
+
+
+def _equation(archive: Archive, part: str) -> str:
+    """The MathML of a part as LaTeX. OpenOffice gave such parts a DOCTYPE."""
+    built = MathmlBuilder()
+
+    def begin(attributes: Attributes) -> None:
+        scanner.divert(built.start, built.end, built.characters, lambda: None)
+
+    scanner = Scanner(part, table({"math:math": begin, "math": begin}, NAMESPACES), doctype=True)
+    scanner.run(archive.pieces(part))
+    return built.latex()
+
+
+def _object(archive: Archive, found: Embedded) -> Iterator[Item]:
+    """The names that an embedded chart shows."""
+    part = _part_of(found.folder)
     if part not in archive:
         return
-    if count > OFFICE_RELATED_PARTS:
-        raise limit_reached("Embedded objects", count, OFFICE_RELATED_PARTS, "parts", SMALLER)
     parts: list[str] = []
     names: dict[str, None] = {}
 
@@ -161,15 +209,14 @@ def _object(archive: Archive, found: Embedded, count: int) -> Iterator[Item]:
         scanner.collect(None)
         name = tidy("".join(parts))
         parts.clear()
-        if name and not _NUMBER.fullmatch(name) and len(names) < _CHART_NAMES:
+        if name and not NUMBER.fullmatch(name) and len(names) < NAMES:
             names[name] = None
 
     starts: dict[str, OnStart] = {
-        _LETTERS: lambda _: scanner.collect(parts.append),
         "text:p": lambda _: scanner.collect(parts.append),
-        "math:annotation office:automatic-styles": lambda _: scanner.skip(),
+        "office:automatic-styles": lambda _: scanner.skip(),
     }
-    ends: dict[str, OnEnd] = {_LETTERS: lambda: scanner.collect(None), "text:p": name_end}
+    ends: dict[str, OnEnd] = {"text:p": name_end}
     scanner = Scanner(part, table(starts, NAMESPACES), table(ends, NAMESPACES))
     try:
         scanner.run((archive.whole(part),))
@@ -177,6 +224,6 @@ def _object(archive: Archive, found: Embedded, count: int) -> Iterator[Item]:
         if error.code != "corrupt":
             raise
         yield Notice("part_unread", error.reason, found.location)
-    text = CELL_SEPARATOR.join(names) or tidy("".join(parts))
+    text = CELL_SEPARATOR.join(names)
     if text:
         yield Block(text, location=found.location)

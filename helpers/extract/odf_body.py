@@ -6,14 +6,15 @@ Does not: open parts.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
 
 from helpers.errors import limit_reached
 from helpers.extract.archive import SMALLER
-from helpers.extract.blocks import CELL_SEPARATOR, Block, Item, Location, Metadata
+from helpers.extract.blocks import CELL_SEPARATOR, Block, Item, Location, Metadata, Notice
+from helpers.extract.equations import MathmlBuilder, marked
 from helpers.extract.markup import Attributes, OnEnd, OnStart, Scanner, table, whole
-from helpers.extract.odf_text import NAMESPACES, TextFrames, one, tidy
+from helpers.extract.odf_text import NAMESPACES, ShownNames, TextFrames, one, tidy
 from helpers.extract.opc import real_title
 from helpers.extract.outline import DEEPEST_HEADING, Outline
 from helpers.limits import OFFICE_BLOCK_CHARS, SHEET_REPEAT_COLUMNS, SHEET_REPEATED_CELLS
@@ -41,6 +42,7 @@ _DECORATION = ("page-number", "date-time", "header")
 _PASSED_OVER = (
     "text:tracked-changes table:tracked-changes text:ruby-text text:script office:forms"
     " office:scripts table:covered-table-cell table:content-validations table:dde-links"
+    " office:binary-data office:master-styles office:settings"
 )
 
 
@@ -93,14 +95,20 @@ class BodyScanner:
     """content.xml. Feed `scanner`, then `relieve` and `drain` after each piece.
 
     `titled`: the document has a title already, so a paragraph in the title's style adds none.
+    `formula` tells the equation in an object's folder as LaTeX, or gives an empty string.
     """
 
-    def __init__(self, part: str, titled: bool) -> None:
+    def __init__(
+        self, part: str, titled: bool, formula: Callable[[str], str | Notice] = lambda folder: ""
+    ) -> None:
+        self._formula = formula
         self._found: list[Item | Embedded] = []
         self._after: list[Item | Embedded] = []
         self._outline = Outline()
         self._titled = titled
         self._titles = {"Title"}
+        self._documents = 0
+        self._pages = "slide"
         self._slides = 0
         self._slide: Location | None = None
         self._title_frame = False
@@ -141,6 +149,9 @@ class BodyScanner:
             "text:note office:annotation": lambda _: self._aside(None),
             "draw:frame draw:custom-shape": self._shape,
             "draw:object": self._object,
+            "math:math": self._inline,
+            "office:document": self._document,
+            "office:drawing": lambda _: self._drawing(),
             "draw:page": self._page,
             "presentation:notes": self._notes,
             "office:spreadsheet": self._spreadsheet,
@@ -254,12 +265,51 @@ class BodyScanner:
 
     def _object(self, attributes: Attributes) -> None:
         folder = attributes.get(_LINK, "")
-        if folder:
+        if not folder:
+            return
+        found = self._formula(folder)
+        if isinstance(found, Notice):
+            self._put(replace(found, location=self._place()))
+        elif found:
+            self._equation(found)
+        else:
             self._put(Embedded(folder, self._place()))
+
+    def _inline(self, attributes: Attributes) -> None:
+        built = MathmlBuilder()
+
+        def done() -> None:
+            self._equation(built.latex())
+
+        self.scanner.divert(built.start, built.end, built.characters, done)
+
+    def _equation(self, latex: str) -> None:
+        """An equation stands in its sentence, otherwise by itself."""
+        text = marked(latex)
+        if text and not self._frames.write_around(text):
+            self._put(Block(text, location=self._place()))
+
+    def _document(self, attributes: Attributes) -> None:
+        """The root of a flat file, or a document inside it such as a chart, whose names count."""
+        self._documents += 1
+        if self._documents == 1:
+            return
+        shown = ShownNames()
+
+        def done() -> None:
+            text = shown.text()
+            if text:
+                self._put(Block(text, location=self._place()))
+
+        self.scanner.divert(shown.start, shown.end, shown.characters, done)
+
+    def _drawing(self) -> None:
+        self._pages = "page"
 
     def _page(self, attributes: Attributes) -> None:
         self._slides += 1
-        self._slide = Location("slide", f"slide {self._slides}", self._slides)
+        label = f"{self._pages} {self._slides}"
+        self._slide = Location(self._pages, label, self._slides)
 
     def _page_end(self) -> None:
         self._slide = None

@@ -10,7 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from helpers.extract.markup import OnStart, Scanner, names, severed, whole
+from helpers.extract.blocks import CELL_SEPARATOR
+from helpers.extract.markup import Attributes, OnStart, Scanner, names, severed, whole
 from helpers.limits import OFFICE_BLOCK_CHARS
 
 _OASIS = "urn:oasis:names:tc:opendocument:xmlns"
@@ -28,6 +29,8 @@ NAMESPACES: dict[str, tuple[str, ...]] = {
     "xlink": ("http://www.w3.org/1999/xlink",),
 }
 
+NAMES = 1_000  # titles, series and categories of one chart
+NUMBER = re.compile(r"[-+0-9.,%eE\s]+")
 SPACES = 200  # spaces that one text:s may stand for
 
 # XML cannot hold these letters, so they mark white space that must survive folding.
@@ -42,6 +45,7 @@ def one(qualified: str) -> str:
 
 
 _COUNT = one("text:c")
+_PARAGRAPH = one("text:p")
 
 
 def tidy(text: str) -> str:
@@ -49,6 +53,36 @@ def tidy(text: str) -> str:
     if text.isprintable() and "  " not in text:
         return text.strip()
     return _FOLDED.sub(" ", text).translate(_MARKS).strip()
+
+
+class ShownNames:
+    """The handlers for a document inside a flat file: what its paragraphs say, each text once.
+
+    Mere numbers, such as those of a chart's data, are left out.
+    """
+
+    def __init__(self) -> None:
+        self._names: dict[str, None] = {}
+        self._parts: list[str] | None = None
+
+    def start(self, name: str, attributes: Attributes) -> None:
+        if name == _PARAGRAPH:
+            self._parts = []
+
+    def end(self, name: str) -> None:
+        if name == _PARAGRAPH and self._parts is not None:
+            text = tidy("".join(self._parts))
+            self._parts = None
+            if text and not NUMBER.fullmatch(text) and len(self._names) < NAMES:
+                self._names[text] = None
+
+    def characters(self, text: str) -> None:
+        if self._parts is not None:
+            self._parts.append(text)
+
+    def text(self) -> str:
+        """The names as cells of one row; cut where they are very many."""
+        return CELL_SEPARATOR.join(self._names)[:OFFICE_BLOCK_CHARS]
 
 
 class TextFrames:
@@ -114,6 +148,14 @@ class TextFrames:
         if self.stack and self.stack[-1][0] is None:
             self.stack.pop()
             self._direct()
+
+    def write_around(self, text: str) -> bool:
+        """Add to the innermost open paragraph, whatever pauses it; says whether one is open."""
+        for parts, _ in reversed(self.stack):
+            if parts is not None:
+                parts.append(text)
+                return True
+        return False
 
     def relieve(self) -> None:
         """Cut a paragraph without end, so that memory stays flat."""

@@ -176,16 +176,18 @@ def test_an_embedded_chart_gives_its_title_series_and_categories_together() -> N
     assert found == ["Here", "강수량 | 동부 | 서부"]
 
 
-def test_an_embedded_formula_leaves_its_letters() -> None:
+def test_an_embedded_formula_stands_in_its_sentence_as_latex() -> None:
     formula = (
         '<math xmlns="http://www.w3.org/1998/Math/MathML"><mi>π</mi><mo>=</mo><mn>3</mn>'
         "<annotation>pi = 3</annotation></math>"
     )
     body = (
         '<text:p>Here <draw:frame><draw:object xmlns:xlink="http://www.w3.org/1999/xlink"'
-        ' xlink:href="./Formula-0"/></draw:frame></text:p>'
+        ' xlink:href="./Formula-0"/></draw:frame> there</text:p>'
     )
-    assert texts(read, text(body, {"Formula-0/content.xml": formula})) == ["Here", "π=3"]
+    assert texts(read, text(body, {"Formula-0/content.xml": formula})) == [
+        r"Here [math: \pi = 3] there"
+    ]
 
 
 # --- sheets ---------------------------------------------------------------------------------
