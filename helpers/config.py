@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -29,6 +30,7 @@ FUSION_CHOICES = ("score", "rrf")
 ARCHIVE_CHOICES = ("off", "on")
 OCR_CHOICES = ("auto", "off")
 THAI_CHOICES = ("bundled", "pythainlp")
+_LANGUAGE = re.compile(r"[A-Za-z][A-Za-z0-9_]{1,30}", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +81,8 @@ class Settings:
             *("--thai-words", self.thai_words, "--archives", self.archives),
             *("--ocr", self.ocr, "--workers", str(self.workers)),
         ]
+        if self.ocr_languages:
+            words.append(f"--ocr-languages={','.join(self.ocr_languages)}")
         if self.semantic_model_dir:
             words += ["--semantic-model-dir", str(self.semantic_model_dir)]
         if self.semantic_linger is not None:
@@ -233,6 +237,17 @@ def reader_environment(environ: Mapping[str, str] | None = None) -> dict[str, st
     return {name: environ[name] for name in keep if name in environ}
 
 
+def engine_environment(environ: Mapping[str, str] | None = None) -> dict[str, str]:
+    """The environment of a program that recognises text: as a reader's, one thread each, and
+    where Tesseract's language data lies if it was told so.
+    """
+    environ = os.environ if environ is None else environ
+    found = reader_environment(environ) | {"OMP_THREAD_LIMIT": "1"}
+    if environ.get("TESSDATA_PREFIX"):
+        found["TESSDATA_PREFIX"] = environ["TESSDATA_PREFIX"]
+    return found
+
+
 def _checked(settings: Settings) -> Settings:
     low, high = limits.CHUNK_CHARS_RANGE
     chars, overlap = settings.chunk_chars, settings.chunk_overlap
@@ -359,6 +374,17 @@ def _list(value: Any, split: bool = True) -> tuple[str, ...]:
     if split:
         words = [part for word in words for part in word.split(",")]
     return tuple(word.strip() for word in words if word.strip())
+
+
+def _languages(value: Any) -> tuple[str, ...]:
+    """Names of language data as Tesseract has them; `tha+eng` is its own way to list them."""
+    found = _list(value.replace("+", ",") if isinstance(value, str) else value)
+    for name in found:
+        if not _LANGUAGE.fullmatch(name):
+            raise UsageError(
+                f"--ocr-languages names {shown(name)}", "Give names such as tha,eng,kor."
+            )
+    return found
 
 
 def _hand_over_secrets(environ: Mapping[str, str]) -> None:

@@ -16,7 +16,9 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 GROUND = {"errors", "limits", "files", "log", "config", "packages", "environment", "recognition"}
 STORY_ROOMS = {"source", "language", "extract", "store", "semantic", "remote", "retrieve", "jobs"}
+STORY_ROOMS |= {"recognize"}
 SERVICE_ROOMS = {"jobs", "store", "config", "source", "language", "extract", "semantic"}
+SERVICE_ROOMS |= {"recognize"}
 DOOR_ROOMS = {"service", "catalogue", "clients", "evaluate", "doctor", "bundle", "setup"}
 
 MAY_IMPORT = {
@@ -26,6 +28,7 @@ MAY_IMPORT = {
     "store": set(),
     "semantic": set(),
     "remote": set(),
+    "recognize": {"language", "remote"},
     "retrieve": {"language", "store", "semantic", "remote"},
     "jobs": set(),
     "service": SERVICE_ROOMS | {"changes"},
@@ -71,6 +74,7 @@ OWNERS = {
     "fcntl": {"helpers.files"},
     "msvcrt": {"helpers.files", "helpers.extract", "helpers.stdio"},
     "pypdf": {"helpers.extract.pdf"},
+    "pypdfium2": {"helpers.recognize.draw"},
     "cryptography": {"helpers.extract.pdf"},
     "pythainlp": {"helpers.language.thai"},
     "zipfile": {"helpers.extract", "helpers.semantic.install", "helpers.bundle"},
@@ -88,6 +92,7 @@ OWNERS = {
     "http.server": {"ui.console"},
     "subprocess": {
         "helpers.extract",
+        "helpers.recognize",
         "helpers.semantic.client",
         "helpers.jobs.spawn",
         "helpers.environment",
