@@ -18,9 +18,9 @@ from helpers.extract import doc_fib, properties
 from helpers.extract.blocks import Block, Context, Item, Location, Metadata, Notice
 from helpers.extract.codepages import codec_of_language
 from helpers.extract.compound import CompoundFile, Stream
-from helpers.extract.doc_body import Body, Found
+from helpers.extract.doc_body import NOWHERE, Body, Found
 from helpers.extract.doc_pages import Characters, Pages, Paragraphs
-from helpers.extract.doc_stories import header_ranges, ranges
+from helpers.extract.doc_stories import Box, anchored_boxes, header_ranges, ranges
 from helpers.extract.doc_styles import read_fonts, read_styles
 from helpers.extract.doc_text import Stretch, Text
 from helpers.extract.opc import real_title
@@ -51,18 +51,18 @@ class _Document:
         self._parts = container.open(fib.table)
         self._data: Stream | None = None
         old = fib.old
-        characters = Pages(self._part("characters"), self._main, old, fib.listed[0])
-        paragraphs = Pages(self._part("paragraphs"), self._main, old, fib.listed[1])
-        fonts = read_fonts(self._part("fonts"), old)
-        clx = self._part("pieces")
+        characters = Pages(self.part("characters"), self._main, old, fib.listed[0])
+        paragraphs = Pages(self.part("paragraphs"), self._main, old, fib.listed[1])
+        fonts = read_fonts(self.part("fonts"), old)
+        clx = self.part("pieces")
         self._text = Text(fib, self._main, clx, Characters(characters, old), fonts)
         self._paragraphs = Paragraphs(paragraphs, old, self._huge)
-        self._styles = read_styles(self._part("styles"), old)
-        self._ranges = ranges(fib)
+        self._styles = read_styles(self.part("styles"), old)
+        self.ranges = ranges(fib)
         self._outline = Outline()
         self._chars = 0
 
-    def _part(self, name: str) -> bytes:
+    def part(self, name: str) -> bytes:
         """A part of the table stream; b"" where it is missing."""
         offset, size = self._fib.places.get(name, (0, 0))
         if not size:
@@ -84,47 +84,45 @@ class _Document:
         metadata = properties.metadata(self._container, codec_of_language(self._fib.language))
         yield metadata
         titled = metadata.title is not None
-        for found in self._story(*self._ranges["body"]):
+        boxes = _Boxes(self)
+        body = Body(self._paragraphs, self._styles, boxes)
+        for found in body.read(self._stretches(*self.ranges["body"])):
             if found.title and not titled:
                 titled = True
                 yield Metadata(title=real_title(found.text))
             yield self._block(found, self._place(found))
-        yield from self._boxes("boxes")
+        for found in boxes.others():
+            yield self._block(found, self._place(found))
         for name in ("footnotes", "endnotes", "comments"):
             place = Location("part", name)
-            for found in self._story(*self._ranges[name]):
+            for found in self.story(*self.ranges[name]):
                 yield self._block(found, place)
         yield from self._margins()
         if self._text.cut:
             yield Notice("part_unread", "The file is cut off: its last part is missing")
 
-    def _story(self, first: int, last: int) -> Iterator[Found]:
-        last = min(last, self._text.end)
+    def story(self, first: int, last: int) -> Iterator[Found]:
         yield from Body(self._paragraphs, self._styles).read(self._stretches(first, last))
 
     def _stretches(self, first: int, last: int) -> Iterator[Stretch]:
-        for stretch in self._text.stretches(first, last):
+        for stretch in self._text.stretches(first, min(last, self._text.end)):
             self._ctx.heartbeat()
             yield stretch
 
     def _margins(self) -> Iterator[Item]:
         """Headers and footers, the same text once; page numbers alone are no text."""
         seen: set[str] = set()
-        start, end = self._ranges["headers"]
-        for kind, first, last in header_ranges(self._part("headers"), self._fib.old, end - start):
+        start, end = self.ranges["headers"]
+        for kind, first, last in header_ranges(self.part("headers"), self._fib.old, end - start):
             place = Location("part", kind)
-            for found in self._story(start + first, start + last):
+            for found in self.story(start + first, start + last):
                 if found.text not in seen and not only_page_number(found.text):
                     seen.add(found.text)
                     yield self._block(found, place)
-        for found in self._story(*self._ranges["header_boxes"]):
+        for found in self.story(*self.ranges["header_boxes"]):
             if found.text not in seen and not only_page_number(found.text):
                 seen.add(found.text)
                 yield self._block(found, Location("part", "header"))
-
-    def _boxes(self, name: str) -> Iterator[Item]:
-        for found in self._story(*self._ranges[name]):
-            yield self._block(found, self._place(found))
 
     def _block(self, found: Found, place: Location) -> Block:
         self._chars += len(found.text)
@@ -136,3 +134,34 @@ class _Document:
         if found.kind == "heading":
             return self._outline.heading(found.text, found.level)
         return self._outline.paragraph()
+
+
+class _Boxes:
+    """The text boxes of the body: each is read where it is anchored, the others at the end."""
+
+    def __init__(self, document: _Document) -> None:
+        self._document = document
+        parts = (document.part(name) for name in ("shapes", "boxes", "drawings"))
+        self._waiting: list[Box] = anchored_boxes(*parts)[::-1]
+        self._start, self._end = document.ranges["boxes"]
+        self._read: list[tuple[int, int]] = []
+        self.next = self._waiting[-1].anchor if self._waiting else NOWHERE
+
+    def taken(self, upto: int) -> list[Found]:
+        """What the boxes anchored up to a position say."""
+        found: list[Found] = []
+        while self._waiting and self._waiting[-1].anchor <= upto:
+            _, first, last = self._waiting.pop()
+            last = min(last, self._end - self._start)
+            self._read.append((first, last))
+            found += self._document.story(self._start + first, self._start + last)
+        self.next = self._waiting[-1].anchor if self._waiting else NOWHERE
+        return found
+
+    def others(self) -> Iterator[Found]:
+        """What stands in the story of boxes beside those that were read."""
+        at = self._start
+        for first, last in (*sorted(self._read), (self._end - self._start, 0)):
+            if self._start + first > at:
+                yield from self._document.story(at, self._start + first)
+            at = max(at, self._start + last)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from helpers.extract.blocks import CELL_SEPARATOR
 from helpers.extract.codepages import WIDE
@@ -21,6 +21,7 @@ from helpers.extract.symbols import AS_TRANSLATION
 from helpers.limits import OFFICE_BLOCK_CHARS
 
 FIELD_CODE_CHARS = 16_384  # code points of one field's code; a longer one is a stray mark
+NOWHERE = 1 << 32  # beyond every position of a text
 ROW_CELLS = 63  # cells of one row, as Word has it
 _HELD_CHARS = 16 * OFFICE_BLOCK_CHARS  # code points of one table row held before it is cut
 
@@ -47,6 +48,15 @@ class Found(NamedTuple):
     title: bool = False
 
 
+class Beside(Protocol):
+    """What stands beside the text: `next` is the position of the next one, `taken` gives all
+    up to a position."""
+
+    next: int
+
+    def taken(self, upto: int) -> list[Found]: ...
+
+
 class _Table:
     """A table on its way: its finished cells of the present row, and the cell in hand."""
 
@@ -60,8 +70,11 @@ class _Table:
 class Body:
     """One story: `paragraphs` gives what is complete, piece by piece."""
 
-    def __init__(self, paragraphs: Paragraphs, styles: StyleSheet) -> None:
-        self._paragraphs, self._styles = paragraphs, styles
+    def __init__(
+        self, paragraphs: Paragraphs, styles: StyleSheet, boxes: Beside | None = None
+    ) -> None:
+        self._paragraphs, self._styles, self._boxes = paragraphs, styles, boxes
+        self._next_box = boxes.next if boxes else NOWHERE
         self._out: list[Found] = []
         self._tables: list[_Table] = []
         self._parts: list[tuple[str, str | None]] = []
@@ -85,7 +98,7 @@ class Body:
         self._code = 0
 
     def _take(self, stretch: Stretch) -> None:
-        text, place, width, codec, extra = stretch
+        text, first, place, width, codec, extra = stretch
         at, look_at, end = 0, self._paragraphs.at, self._end
         for match in _MARK.finditer(text):
             mark_at = match.start()
@@ -93,11 +106,19 @@ class Body:
                 self._parts.append((text[at:mark_at], codec))
             end(match.group(), look_at(place + mark_at * width, extra))
             at = mark_at + 1
+            if first + mark_at >= self._next_box:
+                self._take_boxes(first + mark_at)
         if at < len(text):
             self._parts.append((text[at:], codec))
             self._size += len(text) - at
             if self._size > OFFICE_BLOCK_CHARS:
                 self._put(self._text(), look_at(place + (len(text) - 1) * width, extra))
+
+    def _take_boxes(self, upto: int) -> None:
+        """Text boxes stand after the paragraph that anchors them."""
+        if self._boxes is not None:
+            self._sink(len(self._tables)).extend(self._boxes.taken(upto))
+            self._next_box = self._boxes.next
 
     # --- paragraphs -----------------------------------------------------------------------
 

@@ -32,7 +32,7 @@ _OLD_PLACES = {
 }  # fmt: skip
 _PLACES = {
     "styles": 1, "headers": 11, "characters": 12, "paragraphs": 13, "fonts": 15, "pieces": 33,
-    "shapes": 40, "boxes": 56,
+    "shapes": 40, "drawings": 50, "boxes": 56,
 }  # fmt: skip
 
 Place = tuple[int, int]

@@ -81,7 +81,7 @@ def read_fonts(raw: bytes, old: bool) -> dict[int, str]:
 
 
 def _style(raw: bytes, base_bytes: int, old: bool) -> _Style:
-    kind, link, counts = struct.unpack_from("<HHH", raw)
+    kind, link, counts = struct.unpack_from("<HHH", raw.ljust(6, b"\0"))
     base_bytes = base_bytes if 8 <= base_bytes <= 64 else 10
     at = base_bytes
     if old:

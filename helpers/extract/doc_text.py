@@ -19,7 +19,7 @@ from helpers.extract.codepages import WIDE, codec_of_language
 from helpers.extract.compound import Stream
 from helpers.extract.doc_fib import Fib, corrupt
 from helpers.extract.doc_pages import Characters
-from helpers.extract.doc_sprms import Effect, short_modifier
+from helpers.extract.doc_sprms import Effect, effect_of, short_modifier
 from helpers.extract.symbols import symbol_text
 
 STRETCH_BYTES = 128 * 1024
@@ -34,10 +34,12 @@ _FOREIGN = re.compile("[\u0e01-\u0e5b\uac00-\ud7a3]")
 
 
 class Stretch(NamedTuple):
-    """`text`, one sign per position; `place` of its first byte, `width` of a position in bytes;
-    `codec` that its Latin-1 signs are still to be decoded with; `extra` modifiers."""
+    """`text`, one sign per position, from the position `first` on; `place` of its first byte,
+    `width` of a position in bytes; `codec` that its Latin-1 signs are still to be decoded with;
+    `extra` modifiers."""
 
     text: str
+    first: int
     place: int
     width: int
     codec: str | None
@@ -50,6 +52,7 @@ class _Piece(NamedTuple):
     place: int
     width: int
     extra: bytes
+    hidden: bool = False
 
 
 class Text:
@@ -99,6 +102,8 @@ class Text:
     def _effected(self, raw: bytes, place: int, piece: _Piece) -> Iterator[Stretch]:
         """A stretch, cut where its font changes the charset."""
         text, width = self._decoded(raw, piece.width), piece.width
+        if piece.hidden:
+            text = _KEPT_MARKS.sub("\0", text)
         at = 0
         parts: list[str] = []
         for start, end, effect in self._characters.between(place, place + len(raw)):
@@ -124,14 +129,15 @@ class Text:
             yield self._stretch(rest, begin, piece, self._codec)
 
     def _stretch(self, text: str, place: int, piece: _Piece, codec: str) -> Stretch:
+        first, later = piece.first + (place - piece.place) // piece.width, None
         if piece.width == 2:
-            paired = self._codec if self._pairs else None
-            return Stretch(text, place, 2, paired, piece.extra)
-        if codec in _PAIRED and not text.isascii():
-            return Stretch(text, place, 1, codec, piece.extra)
-        if not text.isascii():
-            text = _single(text, codec)
-        return Stretch(text, place, 1, None, piece.extra)
+            later = self._codec if self._pairs else None
+        elif not text.isascii():
+            if codec in _PAIRED:
+                later = codec
+            else:
+                text = _single(text, codec)
+        return Stretch(text, first, place, piece.width, later, piece.extra)
 
     def _decoded(self, raw: bytes, width: int) -> str:
         """One sign per position."""
@@ -181,8 +187,9 @@ class Text:
         rather than Unicode."""
         if self._codec not in _PAIRED:
             return False
-        self._main.seek(self.pieces[0].place)
-        raw = self._main.read(STRETCH_BYTES)
+        piece = self.pieces[0]
+        self._main.seek(piece.place)
+        raw = self._main.read(min(STRETCH_BYTES, 2 * (piece.last - piece.first)))
         wide = [n for (n,) in struct.iter_unpack("<H", raw[: len(raw) & ~1]) if n > 0xFF]
         fit = sum(1 for n in wide if n >> 8 >= 0xA1 and n & 0xFF >= 0xA1)
         return fit * 10 >= len(wide) * 9
@@ -243,12 +250,14 @@ def _pieces(raw: bytes, old: bool, width: int) -> list[_Piece]:
             break
         place, word = struct.unpack_from("<IH", table, 4 * (count + 1) + 8 * number + 2)
         extra = _extra(word, lists)
+        effect = effect_of(extra, False) if extra else None
+        hidden = effect is not None and effect.hidden
         if old:
-            found.append(_Piece(first, last, place, width, extra))
+            found.append(_Piece(first, last, place, width, extra, hidden))
         elif place & _COMPRESSED:
-            found.append(_Piece(first, last, (place & ~_COMPRESSED & 0x7FFFFFFF) // 2, 1, extra))
+            found.append(_Piece(first, last, (place & 0x3FFFFFFF) // 2, 1, extra, hidden))
         else:
-            found.append(_Piece(first, last, place & 0x3FFFFFFF, 2, extra))
+            found.append(_Piece(first, last, place & 0x3FFFFFFF, 2, extra, hidden))
     return found
 
 

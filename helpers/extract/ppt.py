@@ -15,10 +15,11 @@ from typing import BinaryIO
 
 from helpers.errors import limit_reached
 from helpers.extract import properties
+from helpers.extract.art_records import records
 from helpers.extract.blocks import Block, Context, Item, Location, Notice
 from helpers.extract.codepages import WIDE
 from helpers.extract.compound import CompoundFile
-from helpers.extract.ppt_records import DOCUMENT, NOTES, SLIDE, Presentation, corrupt, records
+from helpers.extract.ppt_records import DOCUMENT, NOTES, SLIDE, Presentation, corrupt
 from helpers.extract.ppt_shapes import (
     DATE,
     FOOTER,

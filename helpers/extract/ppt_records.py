@@ -1,18 +1,16 @@
 """The records of a binary PowerPoint presentation, and which of them are the live ones.
 
-Sources: [MS-PPT] 2.1 (streams), 2.3.1 (record header), 2.3.2 to 2.3.5 (current user, edits,
-persist directory). Promises: a record never reaches beyond the one that holds it; edits that
-lead round in a circle are followed once; where the last edit cannot be found by its pointer it
-is looked for. Does not: know what slides hold.
+Sources: [MS-PPT] 2.1 (streams), 2.3.2 to 2.3.5 (current user, edits, persist directory).
+Promises: edits that lead round in a circle are followed once; where the last edit cannot be
+found by its pointer it is looked for. Does not: know what slides hold.
 """
 
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
-from typing import NamedTuple
 
 from helpers.errors import Unread, limit_reached
+from helpers.extract.art_records import HEADER
 from helpers.extract.compound import RESAVE, CompoundFile, Stream
 from helpers.limits import OLE_STREAM_BYTES
 
@@ -26,28 +24,6 @@ _USER_EDIT, _PERSIST, _CURRENT_USER, _CRYPT = 0x0FF5, 0x1772, 0x0FF6, 0x2F14
 _ENCRYPTED_TOKEN = 0xF3D1C4DF
 _EDITS = 10_000  # edits of one file that are followed
 _PERSISTED = 0x100000  # numbers a persist directory can name
-_RECORD = struct.Struct("<HHI")
-
-
-class Record(NamedTuple):
-    """`kind` and `instance` of a record, and the bytes `start` to `end` of what it holds."""
-
-    kind: int
-    instance: int
-    start: int
-    end: int
-
-
-def records(data: bytes, start: int = 0, end: int | None = None) -> Iterator[Record]:
-    """The records that follow each other from `start` on; none begins beyond `end`."""
-    end = len(data) if end is None else min(end, len(data))
-    unpack = _RECORD.unpack_from
-    while start + 8 <= end:
-        head, kind, size = unpack(data, start)
-        start += 8
-        stop = min(start + size, end)
-        yield Record(kind, head >> 4, start, stop)
-        start = stop
 
 
 class Presentation:
@@ -85,7 +61,7 @@ class Presentation:
         head = self._stream.read(8)
         if len(head) < 8:
             return None
-        _, kind, size = _RECORD.unpack(head)
+        _, kind, size = HEADER.unpack(head)
         return kind, self._stream.read(min(size, OLE_STREAM_BYTES))
 
     def _follow(self, offset: int) -> bool:
@@ -127,7 +103,7 @@ class Presentation:
         found, at = 0, 0
         while at + 8 <= self._length:
             self._stream.seek(at)
-            _, kind, size = _RECORD.unpack(self._stream.read(8))
+            _, kind, size = HEADER.unpack(self._stream.read(8))
             if kind == _USER_EDIT:
                 found = at
             elif kind == _CRYPT:

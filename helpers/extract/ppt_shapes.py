@@ -12,9 +12,9 @@ import struct
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from helpers.extract.art_records import Record, records
 from helpers.extract.blocks import CELL_SEPARATOR
 from helpers.extract.codepages import WIDE
-from helpers.extract.ppt_records import Record, records
 from helpers.extract.symbols import AS_TRANSLATION
 
 TITLE, CENTER_TITLE, OTHER = 0, 6, 4
