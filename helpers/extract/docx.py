@@ -39,7 +39,12 @@ def read(file: BinaryIO, ctx: Context) -> Iterator[Item]:
 
     Raises Unread: encrypted, corrupt, limit_reached, empty, unsupported.
     """
-    yield from _Document(Package(Archive(file, ctx)), ctx).items()
+    yield from items(Package(Archive(file, ctx)), ctx)
+
+
+def items(package: Package, ctx: Context) -> Iterator[Item]:
+    """The items of a document whose parts are at hand, in whatever container."""
+    yield from _Document(package, ctx).items()
 
 
 class _Document:

@@ -125,7 +125,7 @@ FORMATS = (
     _office("xlsx", "Excel workbook", "xlsx", "xlsx xltx"),
     _office("xlsm", "Excel workbook with macros", "xlsx", "xlsm xltm"),
     _office("pptx", "PowerPoint presentation", "pptx", "pptx pptm ppsx ppsm potx potm", version=2),
-    _office("odt", "OpenDocument text", "odf", "odt ott", version=2),
+    _office("odt", "OpenDocument text", "odf", "odt ott odm oth", version=2),
     _office("ods", "OpenDocument spreadsheet", "odf", "ods ots", version=2),
     _office("odp", "OpenDocument presentation", "odf", "odp otp", version=2),
     _office("pdf", "PDF", "pdf", "pdf", package="pypdf"),
@@ -139,11 +139,15 @@ FORMATS = (
     _known("epub", "EPUB book", "epub"),
     _holder("eml", "e-mail message", "mail", "eml emlx mht mhtml"),
     _holder("msg", "Outlook message", "msg", "msg oft"),
+    _holder("tnef", "Outlook envelope (winmail.dat)", "tnef", "tnef"),
     _holder("mbox", "mailbox", "mbox", "mbox mbx"),
-    _known("fodt", "flat OpenDocument file", "fodt fods fodp fodg"),
-    _known("odg", "OpenDocument drawing", "odg otg odf odc odb"),
+    _office("fodt", "flat OpenDocument file", "odf_flat", "fodt fods fodp fodg"),
+    _office("odf", "OpenDocument formula", "odf", "odf"),
+    _office("odg", "OpenDocument drawing or chart", "odf", "odg otg odc"),
+    _known("odb", "OpenDocument database or image", "odb odi"),
     _office("spreadsheetml2003", "Excel 2003 XML spreadsheet", "spreadsheetml", ""),
-    _known("wordml2003", "Word 2003 XML document", ""),
+    _office("wordml2003", "Word 2003 XML document", "wordml2003", ""),
+    _office("flatopc", "Office document in one XML file", "flat_opc", ""),
     _known("ipynb", "Jupyter notebook", "ipynb"),
     _known("image", "image", "png jpg jpeg jfif gif tif tiff bmp webp heic avif ico psd svg"),
     _known("audio", "audio recording", "mp3 wav m4a ogg oga opus flac aac wma amr"),
@@ -158,7 +162,9 @@ FORMATS = (
 BY_NAME = {entry.name: entry for entry in FORMATS}
 _BY_EXTENSION = {ending: entry for entry in FORMATS for ending in entry.extensions}
 _BY_FILE_NAME = {known: entry for entry in FORMATS for known in entry.file_names}
-_ZIP_BASED = {"docx", "xlsx", "xlsm", "xlsb", "pptx", "odt", "ods", "odp", "odg", "epub", "hwpx"}
+_ZIP_BASED = {
+    "docx", "xlsx", "xlsm", "xlsb", "pptx", "odt", "ods", "odp", "odf", "odg", "epub", "hwpx",
+}  # fmt: skip
 _MAIL_BASED = {"doc", "xls", "ppt", "msg", "eml", "mbox"}  # what a mail or web archive is named
 _WORKBOOKS = {"xls", "xlsx", "xlsm", "xlsb"}  # what web systems call their HTML and text tables
 _OLE_BASED = {"doc", "xls", "ppt", "hwp", "msg"}
@@ -360,10 +366,7 @@ def _unsupported(found: Format, name: str) -> Unread:
 
 _CONVERT = "Convert it to a supported format, or exclude it."
 _SAVE_AS = {
-    "fodt": "Save it as .odt.",
     "ipynb": "Export it as .md or .html.",
-    "odg": "Export it as .pdf.",
-    "wordml2003": "Save it as .docx.",
     "archive": "Unpack it into the knowledge directory.",
 }
 

@@ -12,9 +12,10 @@ import posixpath
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Protocol
 
 from helpers.errors import Unread, limit_reached
-from helpers.extract.archive import RESAVE, SMALLER, Archive
+from helpers.extract.archive import RESAVE, SMALLER
 from helpers.extract.blocks import Metadata
 from helpers.extract.markup import Attributes, Scanner, table
 from helpers.limits import OFFICE_RELATED_PARTS
@@ -23,7 +24,13 @@ _TRANSITIONAL = "http://schemas.openxmlformats.org"
 _STRICT = "http://purl.oclc.org/ooxml"
 
 NAMESPACES: dict[str, tuple[str, ...]] = {
-    "w": (f"{_TRANSITIONAL}/wordprocessingml/2006/main", f"{_STRICT}/wordprocessingml/main"),
+    "w": (
+        f"{_TRANSITIONAL}/wordprocessingml/2006/main",
+        f"{_STRICT}/wordprocessingml/main",
+        "http://schemas.microsoft.com/office/word/2003/wordml",
+    ),
+    "aml": ("http://schemas.microsoft.com/aml/2001/core",),
+    "o": ("urn:schemas-microsoft-com:office:office",),
     "s": (f"{_TRANSITIONAL}/spreadsheetml/2006/main", f"{_STRICT}/spreadsheetml/main"),
     "p": (f"{_TRANSITIONAL}/presentationml/2006/main", f"{_STRICT}/presentationml/main"),
     "a": (f"{_TRANSITIONAL}/drawingml/2006/main", f"{_STRICT}/drawingml/main"),
@@ -61,10 +68,20 @@ class Relationship:
     target: str
 
 
+class Parts(Protocol):
+    """Where a document's parts come from: `archive.Archive`, or one file that holds them all."""
+
+    def __contains__(self, name: str) -> bool: ...
+
+    def pieces(self, name: str) -> Iterator[bytes]: ...
+
+    def whole(self, name: str) -> bytes: ...
+
+
 class Package:
     """The parts of one Office Open XML container and how they hang together."""
 
-    def __init__(self, archive: Archive) -> None:
+    def __init__(self, archive: Parts) -> None:
         self.archive = archive
         self._followed = 0
 

@@ -37,7 +37,12 @@ def read(file: BinaryIO, ctx: Context) -> Iterator[Item]:
 
     Raises Unread: encrypted, corrupt, limit_reached, empty, unsupported.
     """
-    yield from _Presentation(Package(Archive(file, ctx))).items()
+    yield from items(Package(Archive(file, ctx)))
+
+
+def items(package: Package) -> Iterator[Item]:
+    """The items of a presentation whose parts are at hand, in whatever container."""
+    yield from _Presentation(package).items()
 
 
 class _Presentation:

@@ -41,6 +41,7 @@ STRONG_MAGICS = (
     (0, b"Rar!\x1a\x07", "archive"),
     (0, b"\xfd7zXZ\x00", "archive"),
     (0, b"\x28\xb5\x2f\xfd", "archive"),
+    (0, b"\x78\x9f\x3e\x22", "tnef"),
     (0, b"\xff\xfb", "audio"),
     (0, b"\x1aE\xdf\xa3", "video"),
     (0, b"\x7fELF", "program"),
@@ -90,6 +91,10 @@ MIMETYPES = (
     (b"application/vnd.oasis.opendocument.text", "odt"),
     (b"application/vnd.oasis.opendocument.spreadsheet", "ods"),
     (b"application/vnd.oasis.opendocument.presentation", "odp"),
+    (b"application/vnd.oasis.opendocument.formula", "odf"),
+    (b"application/vnd.oasis.opendocument.base", "odb"),
+    (b"application/vnd.oasis.opendocument.database", "odb"),
+    (b"application/vnd.oasis.opendocument.image", "odb"),
     (b"application/vnd.oasis.opendocument.", "odg"),
     (b"application/epub+zip", "epub"),
     (b"application/hwp+zip", "hwpx"),
@@ -196,7 +201,9 @@ def xml_kind(start: bytes) -> str | None:
         return "fodt"
     if b'progid="Excel.Sheet"' in view or _SPREADSHEET_ML.search(view):
         return "spreadsheetml2003"
-    if b'progid="Word.Document"' in view:
+    if b"office/2006/xmlPackage" in view:
+        return "flatopc"
+    if b'progid="Word.Document"' in view or b"office/word/2003/wordml" in view:
         return "wordml2003"
     return None
 
