@@ -275,7 +275,7 @@ class BodyReader:
 
     def _text(self, raw: bytes, level: int) -> None:
         """A paragraph's text. One without controls is complete at once and needs no frame."""
-        self._close(level)
+        self._close(level - 1, keep_list=True)
         sink, aside = self._around()
         text = utf_16_le_decode(raw, "replace")[0].rstrip("\r")
         if text.isprintable():

@@ -9,6 +9,7 @@ Does not: parse anything, or know where a page ends.
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterator
 
@@ -50,6 +51,7 @@ def weight(piece: Piece) -> int:
     return len(piece if isinstance(piece, str) else piece[0]) + 100
 
 
+@functools.lru_cache(maxsize=4_096)
 def heading_level(style: str) -> int:
     """The level of a style by its name ("개요 1", "Outline 2"), 0 where it is no heading's."""
     found = _OUTLINE_STYLE.fullmatch(style.strip())

@@ -150,7 +150,8 @@ def _multiples(factor: int) -> bytes:
 
 
 def _xored(column: bytes, key: int) -> bytes:
-    return column.translate(bytes(byte ^ key for byte in range(256)))
+    mask = int.from_bytes(bytes((key,)) * len(column), "little")
+    return (int.from_bytes(column, "little") ^ mask).to_bytes(len(column), "little")
 
 
 def _unmixed(four: list[bytes]) -> Iterator[bytes]:
