@@ -120,7 +120,7 @@ FORMATS = (
     _text("jsonl", "JSON lines", "structured", "jsonl ndjson"),
     _text("yaml", "YAML", "structured", "yaml yml"),
     _text("toml", "TOML", "structured", "toml"),
-    _text("html", "HTML", "html", "html htm xhtml shtml"),
+    _text("html", "HTML", "html", "html htm xhtml shtml", version=2),
     _office("docx", "Word document", "docx", "docx docm dotx dotm", version=2),
     _office("xlsx", "Excel workbook", "xlsx", "xlsx xltx"),
     _office("xlsm", "Excel workbook with macros", "xlsx", "xlsm xltm"),

@@ -182,3 +182,25 @@ def test_mutated_pages_are_read_or_refused() -> None:
             assert read(bytes(raw))
         except Unread as refused:
             assert refused.code in ("empty", "corrupt")
+
+
+MATH = '<math xmlns="http://www.w3.org/1998/Math/MathML">{}</math>'
+
+
+def test_an_equation_stands_in_its_sentence_as_latex() -> None:
+    half = MATH.format("<mfrac><mi>&pi;</mi><mn>2</mn></mfrac>")
+    assert shapes(f"<p>so {half} holds</p>") == [("paragraph", r"so [math: \frac{\pi}{2}] holds")]
+
+
+def test_an_equation_left_open_ends_with_its_paragraph() -> None:
+    assert shapes("<p>a <math><mi>x<p>b") == [("paragraph", "a [math: x]"), ("paragraph", "b")]
+
+
+def test_the_latex_that_a_page_gives_beside_an_equation_is_taken_once() -> None:
+    tex = "<annotation encoding='application/x-tex'>{\\displaystyle x^2}</annotation>"
+    seen = "<img alt='{\\displaystyle x^2}'>"
+    math = f"<math alttext='{{\\displaystyle x^2}}'><semantics><mi>x</mi>{tex}</semantics></math>"
+    assert shapes(f"<p>a {math}{seen} b</p>") == [("paragraph", "a [math: x^2] b")]
+    katex = f"<span class='katex'>{math}<span class='katex-html'>x<span>2</span></span></span>"
+    assert shapes(f"<p>a {katex} b</p>") == [("paragraph", "a [math: x^2] b")]
+    assert shapes("<script type='math/tex'>x^2</script> b") == [("paragraph", "[math: x^2] b")]

@@ -81,9 +81,13 @@ class Builder:
         if latex:
             parent.parts.append((element.name, latex))
 
+    def told(self, root: Element) -> str:
+        """All that ended, of which `root` holds the parts."""
+        return root.whole()
+
     def latex(self) -> str:
         """The equation so far, elements that are still open being closed."""
         while len(self._open) > 1:
             self._passed = 0
             self.end()
-        return tidy(self._root.whole()) + (CUT if self._size > EQUATION_CHARS else "")
+        return tidy(self.told(self._root)) + (CUT if self._size > EQUATION_CHARS else "")

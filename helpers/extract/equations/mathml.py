@@ -58,23 +58,36 @@ class MathmlBuilder(Builder):
     def start(self, name: str, attributes: Attributes) -> None:
         super().start(name.rpartition(" ")[2].rpartition(":")[2], attributes)
 
+    def end(self, name: str = "") -> None:
+        """An end tag without its start is passed over; elements left open inside end with it."""
+        local = name.rpartition(" ")[2].rpartition(":")[2]
+        if name and not self._passed and self._open[-1].name != local:
+            if all(element.name != local for element in self._open):
+                return
+            while self._open[-1].name != local:
+                super().end()
+        super().end()
+
     def ended(self, element: Element, parent: Element, latex: str) -> None:
         """Children count by their place, so an empty one is kept."""
         name = element.name
         if name == "annotation":
             kind = (element.attributes.get("encoding") or "").casefold()
             if any(word in kind for word in _TEX) and not self._tex:
-                self._tex = _undressed(" ".join("".join(element.text).split()))
+                self._tex = undressed(" ".join("".join(element.text).split()))
         elif name != "annotation-xml":
             if not element.parts and name not in self.rules:
                 latex = latex_of_text(_text(element))
             parent.parts.append((name, latex))
 
+    def told(self, root: Element) -> str:
+        return _row(root)
+
     def latex(self) -> str:
         return self._tex or super().latex()
 
 
-def _undressed(tex: str) -> str:
+def undressed(tex: str) -> str:
     """Without the braces in which some programs set the whole in display style."""
     if tex.startswith(_DISPLAY) and tex.endswith("}"):
         depth = 0
