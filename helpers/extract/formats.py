@@ -148,6 +148,8 @@ FORMATS = (
     _office("spreadsheetml2003", "Excel 2003 XML spreadsheet", "spreadsheetml", ""),
     _office("wordml2003", "Word 2003 XML document", "wordml2003", ""),
     _office("flatopc", "Office document in one XML file", "flat_opc", ""),
+    _known("oldword", "document of Word before 1993, Windows Write or Word for DOS", ""),
+    _known("wordperfect", "WordPerfect document", "wpd"),
     _known("ipynb", "Jupyter notebook", "ipynb"),
     _known("image", "image", "png jpg jpeg jfif gif tif tiff bmp webp heic avif ico psd svg"),
     _known("audio", "audio recording", "mp3 wav m4a ogg oga opus flac aac wma amr"),
@@ -276,7 +278,7 @@ def _by_content(file: BinaryIO, start: bytes, named: Format | None, name: str) -
 def _zip_format(file: BinaryIO, named: Format | None, name: str) -> Format:
     kind = sniff.zip_kind(file)
     if kind == sniff.BROKEN_ZIP:
-        if named is not None and named.name in _ZIP_BASED:
+        if named is not None and named.name in _ZIP_BASED | _OLE_BASED:
             raise Unread(
                 "corrupt",
                 f"Damaged {named.label}: its ZIP container is cut off or broken",
@@ -335,11 +337,13 @@ def _text_format(start: bytes, named: Format | None, name: str) -> Format:
         kind = sniff.exported_kind(start)
         if kind is not None:
             return BY_NAME[kind]
+    if named.name in ("doc", "rtf") and sniff.looks_like_plain_text(start):
+        return BY_NAME["txt"]
     if named.name in _ZIP_BASED:
         raise _not_a("no ZIP container", named, name)
     if named.name == "pdf":
         raise _not_a("no PDF (no %PDF in its first 1,024 bytes)", named, name)
-    if named.name in _OLE_BASED and named.name != "hwp":
+    if named.name in _OLE_BASED:
         raise _not_a("no OLE compound file", named, name)
     return named
 
@@ -366,6 +370,8 @@ def _unsupported(found: Format, name: str) -> Unread:
 
 _CONVERT = "Convert it to a supported format, or exclude it."
 _SAVE_AS = {
+    "oldword": "Open it in a program that still knows it, such as LibreOffice; save it as .docx.",
+    "wordperfect": "Open it in LibreOffice and save it as .docx.",
     "ipynb": "Export it as .md or .html.",
     "archive": "Unpack it into the knowledge directory.",
 }

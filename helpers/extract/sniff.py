@@ -48,6 +48,11 @@ STRONG_MAGICS = (
     (0, b"\xcf\xfa\xed\xfe", "program"),
     (0, b"\xca\xfe\xba\xbe", "program"),
     (0, b"SQLite format 3\x00", "database"),
+    (0, b"\xdb\xa5\x2d\x00", "oldword"),
+    (0, b"\x9b\xa5\x21\x00", "oldword"),
+    (0, b"\x31\xbe\x00\x00", "oldword"),
+    (0, b"\x32\xbe\x00\x00", "oldword"),
+    (0, b"\xffWPC", "wordperfect"),
     (0, b"\x09\x00\x04\x00", "xls"),  # BIFF2 to BIFF5 without a compound file around them
     (0, b"\x09\x02\x06\x00", "xls"),
     (0, b"\x09\x04\x06\x00", "xls"),
@@ -206,6 +211,13 @@ def xml_kind(start: bytes) -> str | None:
     if b'progid="Word.Document"' in view or b"office/word/2003/wordml" in view:
         return "wordml2003"
     return None
+
+
+def looks_like_plain_text(start: bytes) -> bool:
+    """True where the head holds nothing but text, and no codes of RTF whose beginning is lost."""
+    if start.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return True
+    return not _BINARY.search(start) and b"\\par" not in start
 
 
 def exported_kind(start: bytes) -> str | None:
