@@ -78,6 +78,7 @@ class SectionScanner:
         self._sinks: list[tuple[list[Piece], str]] = [(self.found, "")]
         self._paragraphs: list[_Paragraph] = []
         self._grids: list[Grid] = []
+        self._rows: list[int] = []
         self._inserting = self._deleting = False
         self._text: list[str] = []
         self.scanner = Scanner(
@@ -252,14 +253,16 @@ class SectionScanner:
     def _table(self, attributes: Attributes) -> None:
         sink, _ = self._around()
         self._grids.append(Grid(sink, whole(attributes.get("colCnt"))))
+        self._rows.append(0)
 
     def _table_end(self) -> None:
         if self._grids:
             self._grids.pop().end_row()
+            self._rows.pop()
 
     def _row(self, attributes: Attributes) -> None:
-        if self._grids:
-            self._grids[-1].row += 1
+        if self._rows:
+            self._rows[-1] += 1
 
     def _row_end(self) -> None:
         if self._grids:
@@ -268,8 +271,7 @@ class SectionScanner:
     def _cell(self, attributes: Attributes) -> None:
         sink, aside = self._sinks[-1]
         if self._grids:
-            grid = self._grids[-1]
-            sink = grid.cell(grid.row, 1, attributes.get("header") == "1")
+            sink = self._grids[-1].cell(self._rows[-1], 1, attributes.get("header") == "1")
         self._sinks.append((sink, aside))
 
     def _span(self, attributes: Attributes) -> None:
