@@ -8,6 +8,7 @@ found by its pointer it is looked for. Does not: know what slides hold.
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterator
 
 from helpers.errors import Unread, limit_reached
 from helpers.extract.art_records import HEADER
@@ -48,7 +49,7 @@ class Presentation:
         edit = _last_edit(container, folder)
         if edit is None or not self._follow(edit):
             self._follow(self._sought_edit())
-        if not self.document:
+        if not self.live:
             raise corrupt("its list of slides cannot be found")
 
     def record(self, number: int) -> tuple[int, bytes] | None:
@@ -63,6 +64,21 @@ class Presentation:
             return None
         _, kind, size = HEADER.unpack(head)
         return kind, self._stream.read(min(size, OLE_STREAM_BYTES))
+
+    def numbers_of(self, kind: int) -> Iterator[int]:
+        """The numbers of the live records of a kind."""
+        for number in sorted(self.live):
+            self._stream.seek(self.live[number])
+            head = self._stream.read(8)
+            if len(head) == 8 and HEADER.unpack(head)[1] == kind:
+                yield number
+
+    def of_kind(self, kind: int) -> Iterator[tuple[int, bytes]]:
+        """The live records of a kind."""
+        for number in self.numbers_of(kind):
+            found = self.record(number)
+            if found is not None:
+                yield found
 
     def _follow(self, offset: int) -> bool:
         """Take over the edits from the last one back; whether there was one."""

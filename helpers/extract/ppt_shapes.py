@@ -19,8 +19,9 @@ from helpers.extract.symbols import AS_TRANSLATION
 
 TITLE, CENTER_TITLE, OTHER = 0, 6, 4
 TITLES = (TITLE, CENTER_TITLE)
-DATE, NUMBER, FOOTER, HEADER = 7, 8, 9, 10  # placeholders that hold no text of their own
-IMAGES = (5, 11)  # placeholders of the slide's image on a notes page
+MARGINS = (9, 10)  # placeholders of footer and header
+WITHOUT_TEXT = (5, 7, 8, 11)  # placeholders of dates, numbers and the slide's image
+_TITLE_PLACES = (1, 3, 13, 15, 17)  # placeholders of titles
 
 _GROUP, _SHAPE, _DRAWING = 0xF003, 0xF004, 0xF002
 _GROUP_BOX, _OPTIONS, _MORE_OPTIONS = 0xF009, 0xF00B, 0xF122
@@ -139,10 +140,11 @@ def _shape(data: bytes, shape: Record, outline: list[Text]) -> Iterator[Text]:
         elif part.kind == _OPTIONS:
             art = _option(data, part, _WORD_ART)
     for box in boxes:
-        yield from _texts(data, records(data, box.start, box.end), placeholder, outline)
+        for text in _texts(data, records(data, box.start, box.end), placeholder, outline):
+            yield text._replace(kind=TITLE) if placeholder in _TITLE_PLACES else text
     if art:
-        text = art.decode(WIDE, "replace").partition("\0")[0]
-        yield Text(OTHER, placeholder, _paragraphs(text))
+        shown = art.decode(WIDE, "replace").partition("\0")[0]
+        yield Text(OTHER, placeholder, _paragraphs(shown))
 
 
 def _placeholder(data: bytes, client: Record) -> int:

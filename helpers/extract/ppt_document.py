@@ -1,0 +1,152 @@
+"""What a presentation's document record lists, and the facts of its slides.
+
+Sources: [MS-PPT] 2.4.1 (document), 2.4.14 (lists), 2.4.15 (headers and footers), 2.5 (slides),
+2.6.2 (comments). Promises: a list that is damaged gives the entries before the damage. Does
+not: read shapes.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from helpers.errors import limit_reached
+from helpers.extract.art_records import records
+from helpers.extract.codepages import WIDE
+from helpers.extract.ppt_records import DOCUMENT, SLIDE, Presentation, corrupt
+from helpers.extract.ppt_shapes import Text, outline_texts
+from helpers.limits import OFFICE_RELATED_PARTS
+
+OF_SLIDES, OF_NOTES = 3, 4  # instances of the document's headers and footers
+SMALLER = "Split the presentation."
+
+_LIST, _ENTRY = 0x0FF0, 0x03F3
+_SLIDE_LIST, _MASTER_LIST, _NOTES_LIST = 0, 1, 2  # instances of lists
+_SLIDE_FACTS = 0x03EF
+_MARGINS, _MARGIN_FACTS, _STRING = 0x0FD9, 0x0FDA, 0x0FBA
+_TAGS, _TAG, _TAG_DATA, _COMMENT = 0x1388, 0x138A, 0x138B, 0x2EE0
+_SHOWN = {1: 0x10, 2: 0x20}  # instance of a header's or footer's text → the mark that shows it
+_FOLLOWS_MASTER = 0x1
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A page in its list: the number of its record, its own identity, and the texts that are
+    kept with the list."""
+
+    number: int
+    identity: int
+    texts: list[Text] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """Of a slide: identities of its notes page and of the master whose objects it shows, 0 for
+    none."""
+
+    notes: int = 0
+    master: int = 0
+
+
+@dataclass(slots=True)
+class Document:
+    """`slides` in the order they are shown; `notes` and `masters` by identity; `margins` are
+    headers and footers of all slides and of all notes pages."""
+
+    slides: list[Entry] = field(default_factory=list)
+    notes: dict[int, Entry] = field(default_factory=dict)
+    masters: dict[int, Entry] = field(default_factory=dict)
+    margins: dict[int, list[str]] = field(default_factory=dict)
+
+
+def read_document(presentation: Presentation) -> Document:
+    """The lists of the live document. Raises Unread: corrupt, limit_reached."""
+    record = presentation.record(presentation.document)
+    if record is None or record[0] != DOCUMENT:
+        record = next(presentation.of_kind(DOCUMENT), (0, b""))
+    if not record[1]:
+        raise corrupt("its document record is missing")
+    found = _document(record[1])
+    if not found.slides:  # a program that wrote no list: slides in the order of their numbers
+        found.slides = [Entry(number, 0) for number in presentation.numbers_of(SLIDE)]
+    if len(found.slides) > OFFICE_RELATED_PARTS:
+        reached = len(found.slides)
+        raise limit_reached("Slides", reached, OFFICE_RELATED_PARTS, "slides", SMALLER)
+    return found
+
+
+def facts_of(slide: bytes) -> Facts:
+    """What a slide's record says of it."""
+    for part in records(slide):
+        if part.kind == _SLIDE_FACTS and part.end - part.start >= 22:
+            master, notes, marks = struct.unpack_from("<IIH", slide, part.start + 12)
+            return Facts(notes, master if marks & _FOLLOWS_MASTER else 0)
+    return Facts()
+
+
+def margin_texts(page: bytes) -> list[str] | None:
+    """Header and footer that a page has for itself, None where it has none."""
+    for part in records(page):
+        if part.kind == _MARGINS:
+            return _margin_texts(page, part.start, part.end)
+    return None
+
+
+def comments(slide: bytes) -> Iterator[str]:
+    """The texts of a slide's comments."""
+    waiting = [(0, len(slide), 0)]
+    while waiting:
+        start, end, depth = waiting.pop()
+        for part in records(slide, start, end):
+            if part.kind in (_TAGS, _TAG, _TAG_DATA) and depth < 4:
+                waiting.append((part.start, part.end, depth + 1))
+            elif part.kind == _COMMENT:
+                for inner in records(slide, part.start, part.end):
+                    if inner.kind == _STRING and inner.instance == 1:
+                        text = _string(slide, inner.start, inner.end)
+                        yield text.replace("\r", "\n").strip()
+
+
+def _document(data: bytes) -> Document:
+    found = Document()
+    for part in records(data):
+        if part.kind == _LIST:
+            entries = _entries(data, part.start, part.end)
+            if part.instance == _SLIDE_LIST:
+                found.slides += entries
+            elif part.instance in (_MASTER_LIST, _NOTES_LIST):
+                known = found.masters if part.instance == _MASTER_LIST else found.notes
+                for entry in entries:
+                    known.setdefault(entry.identity, entry)
+        elif part.kind == _MARGINS:
+            found.margins[part.instance] = _margin_texts(data, part.start, part.end)
+    return found
+
+
+def _entries(data: bytes, start: int, end: int) -> Iterator[Entry]:
+    """The entries of a list, each with the texts up to the next."""
+    begun: tuple[int, int, int] | None = None
+    for part in records(data, start, end):
+        if part.kind == _ENTRY and part.end - part.start >= 16:
+            if begun is not None:
+                yield Entry(begun[0], begun[1], outline_texts(data, begun[2], part.start - 8))
+            number, _, _, identity = struct.unpack_from("<IIiI", data, part.start)
+            begun = number, identity, part.end
+    if begun is not None:
+        yield Entry(begun[0], begun[1], outline_texts(data, begun[2], end))
+
+
+def _margin_texts(data: bytes, start: int, end: int) -> list[str]:
+    """Header and footer as far as they are shown."""
+    marks, found = 0, []
+    for part in records(data, start, end):
+        if part.kind == _MARGIN_FACTS and part.end - part.start >= 4:
+            marks = struct.unpack_from("<H", data, part.start + 2)[0]
+        elif part.kind == _STRING and marks & _SHOWN.get(part.instance, 0):
+            found.append(_string(data, part.start, part.end).strip())
+    return [text for text in found if text]
+
+
+def _string(data: bytes, start: int, end: int) -> str:
+    return data[start:end].decode(WIDE, "replace").strip("\0")
