@@ -20,21 +20,20 @@ import argparse
 import contextlib
 import functools
 import json
-import os
 import sys
 import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from helpers import changes, config, limits, log, service
+from helpers import changes, config, limits, log, readers, service
 from helpers.config import Settings
 from helpers.embedding import Models, embed
 from helpers.errors import CorruptIndex, RagDocError, Unread
-from helpers.extract import formats
 from helpers.jobs import progress, queue
 from helpers.jobs.handle import JobHandle
-from helpers.language.chunk import ChunkPolicy
 from helpers.language.terms import Analyser
+from helpers.recognition import Wanted
+from helpers.recognize import choose
 from helpers.source import names
 from helpers.source.root import Root, Vanished
 from helpers.store import database, documents, generations, postings, snapshots, verify
@@ -43,7 +42,6 @@ from helpers.survey import MOUNTS, ROOT_IDENTITY, Candidate, Survey, survey
 
 if TYPE_CHECKING:
     from helpers.extract.reading import Reading
-    from helpers.extract.sandbox import ReaderPool
     from helpers.intake import Intake, Source
 
 REFUSALS_KEPT = 200  # refusals listed in health; all are counted
@@ -77,11 +75,9 @@ class _Sync:
         models: Models,
     ) -> None:
         self.settings, self.job, self.root, self.db = settings, job, root, db
-        self.policy, self.archives = _policy(settings), settings.archives == "on"
+        self.fingerprints = readers.Fingerprints(settings)
         # Fingerprints of readers whose chunks need not be made again: by force, of none.
-        self.valid = frozenset(
-            () if job.force else _fingerprints(self.policy, self.archives).values()
-        )
+        self.valid: frozenset[str] = frozenset() if job.force else self.fingerprints.valid()
         self.readers = snapshots.readers_digest(self.valid)
         self.analyser = Analyser()
         self.models, self.model = models, models.status(settings)
@@ -138,13 +134,18 @@ class _Sync:
         # Imported here: a sync that finds nothing to do starts 40 ms sooner without it.
         from helpers.intake import Intake
 
-        pool = _readers(self.settings, self.policy)
         intake = Intake(self.root, work, self.job, self.valid)
-        with contextlib.closing(intake), pool:
-            for reading in pool.read(intake, self.job.cancelled):
+
+        def asked(ticket: int, wanted: Wanted) -> None:
+            self.job.part(intake.path(ticket), wanted.page or 1, wanted.pages or 1)
+
+        recogniser = choose.recogniser(self.settings)
+        with contextlib.closing(intake), recogniser:
+            with readers.pool(self.settings, recogniser, asked) as pool:
+                for reading in pool.read(intake, self.job.cancelled):
+                    self._write_settled(intake)
+                    self._write(*intake.take(reading.ticket), reading)
                 self._write_settled(intake)
-                self._write(*intake.take(reading.ticket), reading)
-            self._write_settled(intake)
         self.writer.commit()
 
     def _write_settled(self, intake: Intake) -> None:
@@ -156,7 +157,7 @@ class _Sync:
                     self.job.count(deleted=1)
             elif isinstance(outcome, Unread):
                 found = Description(
-                    Stat(*candidate.entry[1:]), self._fingerprint(None), unread=outcome
+                    Stat(*candidate.entry[1:]), self.fingerprints.of(None), unread=outcome
                 )
                 self.writer.replace(candidate.file, (), _always(found))
             elif candidate.known is not None:
@@ -200,7 +201,7 @@ class _Sync:
     ) -> Description:
         return Description(
             source.stat,
-            self._fingerprint(reading.format),
+            self.fingerprints.of(reading.format, reading.wanted),
             source.sha256,
             reading.format or "",
             reading.title or "",
@@ -211,9 +212,6 @@ class _Sync:
             ),
             unread,
         )
-
-    def _fingerprint(self, format_name: str | None) -> str:
-        return _fingerprints(self.policy, self.archives).get(format_name or "", "")
 
     def _embed(self) -> None:
         """Give the chunks without vectors theirs; costs three look-ups where there are none."""
@@ -292,28 +290,8 @@ def _open_index(settings: Settings, force: bool) -> contextlib.closing[database.
         return contextlib.closing(database.open_write(settings.db))
 
 
-@functools.cache
-def _fingerprints(policy: ChunkPolicy, archives: bool) -> dict[str, str]:
-    """Format name → what identifies its reader and the chunker; "" stands for no format."""
-    chunker = policy.fingerprint
-    found = {f.name: f"{formats.fingerprint(f, archives)} {chunker}" for f in formats.FORMATS}
-    return found | {"": "none " + "+".join(sorted(f.name for f in formats.FORMATS if f.supported))}
-
-
 def _always(found: Description) -> Callable[[], Description]:
     return lambda: found
-
-
-def _policy(settings: Settings) -> ChunkPolicy:
-    return ChunkPolicy(settings.chunk_chars, settings.chunk_overlap, settings.thai_words)
-
-
-def _readers(settings: Settings, policy: ChunkPolicy) -> ReaderPool:
-    """The reader processes of this installation; imported late for the same reason."""
-    from helpers.extract.sandbox import ReaderPool, ReadPolicy
-
-    workers = settings.workers or min(os.cpu_count() or 1, limits.READERS_MAX)
-    return ReaderPool(ReadPolicy(policy, archives=settings.archives == "on"), workers)
 
 
 # --- the command line ----------------------------------------------------------------------
@@ -371,8 +349,9 @@ def _try(settings: Settings, arguments: argparse.Namespace) -> int:
     """Exit code 0 only where the file gave text."""
     from helpers import trial
 
-    readers = functools.partial(_readers, settings, _policy(settings))
-    found = trial.attempt(arguments.try_file, readers)
+    with choose.recogniser(settings, keep=False) as recogniser:
+        pool = functools.partial(readers.pool, settings, recogniser)
+        found = trial.attempt(arguments.try_file, pool)
     _show(found.as_dict(), arguments, trial.readable)
     return 0 if found.has_text else 1
 

@@ -68,6 +68,10 @@ class Intake:
         """The candidate behind a reading, and its open file, which the caller closes."""
         return self._open.pop(ticket)
 
+    def path(self, ticket: int) -> str:
+        """The display path of a file that is being read."""
+        return self._open[ticket][0].file.path
+
     def settled(self) -> Iterator[tuple[Candidate, Unread | Stat]]:
         """What needed no reader since the last call; a Stat stands for the same bytes."""
         settled, self._settled = self._settled, []

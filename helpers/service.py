@@ -22,6 +22,7 @@ from helpers.errors import RagDocError, StoreError, UsageError, shown
 from helpers.files import is_locked
 from helpers.jobs import queue
 from helpers.jobs import state as jobs
+from helpers.recognize import choose
 from helpers.semantic import model
 from helpers.source.root import Root
 from helpers.store import database, documents, generations, schema
@@ -140,6 +141,8 @@ def health(settings: Settings, kb_id: str | None = None) -> dict[str, Any]:
     running = queue.active(settings)
     semantic, found = _semantic(settings, facts["vectors"])
     problems += found
+    ocr, found = choose.report(settings)
+    problems += found
     return {
         "kb_id": settings.kb_id,
         "ok": not problems,
@@ -147,7 +150,7 @@ def health(settings: Settings, kb_id: str | None = None) -> dict[str, Any]:
         "source": {**source, **facts["source"]},
         "index": index,
         "semantic": semantic,
-        "ocr": {"engine": None, "languages": [], "vision_model": None},
+        "ocr": ocr,
         "contextualization": {
             "provider": None,
             "enriched": 0,

@@ -37,6 +37,7 @@ MAY_IMPORT = {
     "changes": {"source", "store", "survey"},
     "intake": {"extract", "jobs", "source", "store", "survey"},
     "trial": {"extract", "source"},
+    "readers": {"extract", "language", "recognize"},
     "embedding": {"jobs", "semantic", "store"},
     "evaluate": SERVICE_ROOMS,
     "doctor": SERVICE_ROOMS,
@@ -49,7 +50,14 @@ MAY_IMPORT = {
     "mcp_reply": {"mcp_offer", "render"},
     "rag_sync": STORY_ROOMS
     | DOOR_ROOMS
-    | {"changes", "survey", "intake", "embedding", "trial"},  # its command line is a door
+    | {
+        "changes",
+        "survey",
+        "intake",
+        "readers",
+        "embedding",
+        "trial",
+    },  # its command line is a door
     "rag_search": STORY_ROOMS | DOOR_ROOMS | {"render"},
     "rag_server": DOOR_ROOMS | {"stdio", "mcp_offer", "mcp_reply", "rag_search", "ui"},
     "semantic_worker": {"semantic", "setup"},  # its command line installs

@@ -11,19 +11,21 @@ from __future__ import annotations
 import collections
 import contextlib
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from helpers.extract.frames import BadFrame, Frame
 from helpers.extract.reading import Document
 from helpers.limits import READER_QUESTIONS, READER_QUESTIONS_OPEN
-from helpers.recognition import Answer, Recogniser
+from helpers.recognition import Answer, Recogniser, Wanted
 
 
 class Exchange:
     """Carries questions of documents to a recogniser; `near` is readable when answers wait."""
 
-    def __init__(self, recogniser: Recogniser | None) -> None:
-        self._recogniser = recogniser
+    def __init__(
+        self, recogniser: Recogniser | None, asked: Callable[[int, Wanted], None] | None = None
+    ) -> None:
+        self._recogniser, self._asked = recogniser, asked
         self._answers: collections.deque[tuple[Document, int, Answer]] = collections.deque()
         self.near, self._far = socket.socketpair()
         self.near.setblocking(False)
@@ -53,6 +55,8 @@ class Exchange:
             self._wake()
 
         document.session.ask(question.wanted, question.attached, answered)
+        if self._asked is not None and question.attached is None:
+            self._asked(document.file.ticket, question.wanted)
         return True
 
     def answers(self) -> Iterator[tuple[Document, int, Answer]]:

@@ -37,7 +37,7 @@ from helpers.extract.reading import (
     ReadPolicy,
     timeout_reached,
 )
-from helpers.recognition import Recogniser
+from helpers.recognition import Recogniser, Wanted
 
 __all__ = [
     "AnalysedChunk",
@@ -59,8 +59,9 @@ FAILED_STARTS = 3  # reader processes in a row that end before their hello
 class ReaderPool:
     """Up to `workers` reader processes (at most READERS_MAX), started when there is work.
 
-    `registry` names the module that detects and loads formats, `paths` are further folders to
-    import from; both are for tests with formats of their own.
+    `recogniser` answers questions about pictures and sound; `asked` hears of each, by the ticket
+    of its file. `registry` names the module that detects and loads formats, `paths` are further
+    folders to import from; both are for tests with formats of their own.
     """
 
     def __init__(
@@ -71,12 +72,13 @@ class ReaderPool:
         registry: str = REGISTRY,
         paths: tuple[str, ...] = (),
         recogniser: Recogniser | None = None,
+        asked: Callable[[int, Wanted], None] | None = None,
     ) -> None:
         self.policy = policy
         self.workers = max(1, min(workers, limits.READERS_MAX))
         self._settings = child_settings(policy, registry, paths, recogniser)
         self._processes: list[ReaderProcess] = []
-        self._exchange = Exchange(recogniser)
+        self._exchange = Exchange(recogniser, asked)
         self._selector = selectors.DefaultSelector()
         self._selector.register(self._exchange.near, selectors.EVENT_READ)
         self._ready: collections.deque[Document] = collections.deque()

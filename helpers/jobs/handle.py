@@ -67,6 +67,7 @@ class JobHandle:
         self._next_stat = -math.inf
         self._next_write = -math.inf
         self._rate = Rate(clock())
+        self._parts: dict[str, float] = {}  # share of each long file that is read
         self._disk_full = False
 
     @property
@@ -98,6 +99,7 @@ class JobHandle:
     def phase(self, name: str) -> None:
         """Enter `prepare`, `files`, `cleanup` or `semantic`."""
         if name != self._state.phase:
+            self._parts.clear()
             self._state = in_phase(self._state, name)
             self._rate = Rate(self._clock(), self._items()[0])
             self._write()
@@ -108,7 +110,14 @@ class JobHandle:
         self._changed()
 
     def file(self, path: str) -> None:
-        """The display path of the file being read now."""
+        """The display path of the file being read now; one that `part` spoke of is finished."""
+        self._parts.pop(path, None)
+        self._state = replace(self._state, current_file=path)
+        self._changed()
+
+    def part(self, path: str, done: int, total: int) -> None:
+        """How far the reading of one file has come, where it is long: pages of it, say."""
+        self._parts[path] = min(1.0, max(0.0, (done - 1) / max(1, total)))
         self._state = replace(self._state, current_file=path)
         self._changed()
 
@@ -172,11 +181,11 @@ class JobHandle:
 
     # --- private
 
-    def _items(self) -> tuple[int, int]:
+    def _items(self) -> tuple[float, int]:
         state = self._state
         if state.phase == "semantic":
             return state.semantic_done, state.semantic_total
-        return state.completed_files, state.total_files
+        return state.completed_files + sum(self._parts.values()), state.total_files
 
     def _changed(self) -> None:
         if self._clock() >= self._next_write:
@@ -188,7 +197,8 @@ class JobHandle:
             done, total = self._items()
             self._rate = sampled(self._rate, done, begun)
             eta = eta_s(self._rate, total - done) if total else None
-            self._state = with_percent(replace(self._state, eta_s=eta, updated_at=timestamp()))
+            state = replace(self._state, eta_s=eta, updated_at=timestamp())
+            self._state = with_percent(state, sum(self._parts.values()))
             self._state = replace(self._state, poll_after_s=poll_after_s(self._state))
         state = self.state()
         self._try_to_save(state)

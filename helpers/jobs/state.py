@@ -127,7 +127,7 @@ class Rate:
     """A smoothed rate of work, in items per second of a monotonic clock."""
 
     at: float
-    done: int = 0
+    done: float = 0
     per_second: float = 0.0
 
 
@@ -162,13 +162,16 @@ def in_phase(state: JobState, name: str) -> JobState:
     return with_percent(replace(state, phase=name, current_file=None, eta_s=None))
 
 
-def with_percent(state: JobState) -> JobState:
-    """The percent that the counts prove, never below the one shown before."""
+def with_percent(state: JobState, parts: float = 0.0) -> JobState:
+    """The percent that the counts prove, never below the one shown before; `parts` are the
+    shares of files that are being read, added up.
+    """
     if state.status == DONE:
         return replace(state, progress_percent=100)
     percent = 0
     if state.total_files:
-        percent = FILES_PERCENT * min(state.completed_files, state.total_files) // state.total_files
+        done = min(state.completed_files + parts, state.total_files)
+        percent = int(FILES_PERCENT * done / state.total_files)
     if state.phase in ("cleanup", "semantic", "done"):
         percent = FILES_PERCENT
     if state.phase == "semantic" and state.semantic_total:
@@ -177,7 +180,7 @@ def with_percent(state: JobState) -> JobState:
     return replace(state, progress_percent=max(state.progress_percent, min(percent, 99)))
 
 
-def sampled(rate: Rate, done: int, now: float) -> Rate:
+def sampled(rate: Rate, done: float, now: float) -> Rate:
     """The rate after `done` items at `now`; unchanged until SAMPLE_S have passed."""
     elapsed = now - rate.at
     if elapsed < SAMPLE_S:
@@ -187,7 +190,7 @@ def sampled(rate: Rate, done: int, now: float) -> Rate:
     return Rate(now, done, rate.per_second + weight * (newest - rate.per_second))
 
 
-def eta_s(rate: Rate, left: int) -> int | None:
+def eta_s(rate: Rate, left: float) -> int | None:
     """Seconds until `left` items are done, or None while the rate is unknown."""
     if left <= 0:
         return 0

@@ -18,6 +18,7 @@ from helpers.recognize.recogniser import Recogniser
 from helpers.recognize.tesseract import Tesseract, install
 
 WORKERS_MAX = 8  # pages that are recognised at the same time, at most
+ABSENT = "absent"  # where no engine is for it
 OFF = "Sync with --ocr auto to have it recognised."
 
 
@@ -28,6 +29,15 @@ def recogniser(settings: Settings, keep: bool = True) -> Recogniser:
     }
     workers = settings.workers or min(os.cpu_count() or 1, WORKERS_MAX)
     return Recogniser(engines, settings.data_dir if keep else None, workers)
+
+
+def fingerprints(settings: Settings) -> dict[str, str]:
+    """Family → what stands in the fingerprint of a document that wanted it."""
+    found = {}
+    for family in sorted(set(FAMILIES.values())):
+        engine = _engine(settings, family)
+        found[family] = f"{family}={ABSENT if engine is None else engine.fingerprint}"
+    return found
 
 
 def report(settings: Settings) -> tuple[dict[str, Any], list[dict[str, str]]]:

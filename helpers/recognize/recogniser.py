@@ -15,9 +15,9 @@ import shutil
 import tempfile
 import threading
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import TracebackType
+from typing import TYPE_CHECKING
 
 from helpers import limits
 from helpers.errors import Unread
@@ -30,8 +30,10 @@ from helpers.recognize.engine import Engine
 from helpers.recognize.kept import Kept
 from helpers.recognize.task import Material, Task
 
+if TYPE_CHECKING:
+    from concurrent.futures import ThreadPoolExecutor
+
 FOLDER = "recognising"  # below the data directory: copies, while they are needed
-ABSENT = "absent"
 TRY_AGAIN = "Sync with --force to try again, or recognise its text elsewhere."
 
 _logger = get_logger("recognize")
@@ -89,11 +91,6 @@ class Recogniser:
                 found[family] = refusal
         return found
 
-    def fingerprint(self, family: str) -> str:
-        """What stands in the fingerprint of a document that wanted this family."""
-        engine = self.engines.get(family)
-        return f"{family}={engine.fingerprint if engine is not None else ABSENT}"
-
     def open(self, descriptor: int, name: str, size: int) -> Session:
         """Begin a document."""
         session = Session(self, os.dup(descriptor), size)
@@ -102,6 +99,9 @@ class Recogniser:
 
     def submit(self, session: Session, task: Task, answered: Answered) -> None:
         """Answer in a thread."""
+        # Imported here: most syncs recognise nothing.
+        from concurrent.futures import ThreadPoolExecutor
+
         family = task.wanted.family
         with self._lock:
             threads = self._threads.get(family)
