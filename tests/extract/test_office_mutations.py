@@ -71,6 +71,8 @@ def outcome(module: str, data: bytes) -> str:
 def damaged(data: bytes, chance: random.Random) -> bytes:
     found = bytearray(data)
     for _ in range(chance.randint(1, 6)):
+        if not found:
+            break
         at = chance.randrange(len(found))
         kind = chance.randrange(4)
         if kind == 0:
