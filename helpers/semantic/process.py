@@ -1,6 +1,7 @@
 """One embedding process as its parent sees it: its pipes, its clock, its end.
 
-Promises: reads and writes end by the limit they are given, because the process is killed then;
+Promises: reads and writes end by the limit they are given, because the process is killed then
+(one thread watches them all);
 what it writes to standard error is taken, the last SEMANTIC_NOTE_BYTES are kept, and a process
 that ended is buried at once; it gets no key, no setting and no site machinery.
 Does not: know what is asked (client does), or start a second process.
@@ -14,7 +15,8 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -61,6 +63,7 @@ class Process:
         self._output: BinaryIO = self.popen.stdout  # type: ignore[assignment]
         self._opening: dict[str, Any] | None = opening
         self._late = ""
+        self._watch = _Watch(self._too_late)
         self._note = bytearray()
         self._drain = threading.Thread(target=self._listen, daemon=True)
         self._drain.start()
@@ -71,7 +74,7 @@ class Process:
 
     def send(self, header: dict[str, Any], limit_s: float) -> None:
         """Write one request. Raises Failed."""
-        with self._watched(limit_s):
+        with self._watch.over(limit_s):
             frames = b"" if self._opening is None else wire.pack(self._opening)
             self._opening = None
             frames += wire.pack(header | {"limit_s": round(limit_s + 1, 1)})
@@ -83,7 +86,7 @@ class Process:
 
     def receive(self, limit_s: float) -> wire.Frame:
         """Read one answer. Raises Failed, Refused."""
-        with self._watched(limit_s):
+        with self._watch.over(limit_s):
             try:
                 frame = wire.receive(self._output)
             except (wire.CutFrame, OSError) as error:
@@ -106,18 +109,8 @@ class Process:
         except subprocess.TimeoutExpired:
             self.popen.kill()
         self.popen.wait()
+        self._watch.end()
         self._drain.join(EXIT_S)
-
-    @contextlib.contextmanager
-    def _watched(self, limit_s: float) -> Iterator[None]:
-        """Kill the process where the block takes longer."""
-        timer = threading.Timer(limit_s, self._too_late, (limit_s,))
-        timer.daemon = True
-        timer.start()
-        try:
-            yield
-        finally:
-            timer.cancel()
 
     def _too_late(self, limit_s: float) -> None:
         self._late = f"it took longer than {limit_s:,.0f} s"
@@ -143,6 +136,54 @@ class Process:
         with contextlib.suppress(OSError):
             self.popen.stderr.close()
         self.popen.wait()
+
+
+class _Watch:
+    """One thread that calls `bite` where a block takes longer than it was given."""
+
+    def __init__(self, bite: Callable[[float], None]) -> None:
+        self._bite = bite
+        self._changed = threading.Condition()
+        self._thread: threading.Thread | None = None
+        self._due: float | None = None  # on the monotonic clock; None: no block is running
+        self._limit_s = 0.0
+        self._wakes = float("inf")  # when the thread looks again by itself
+        self._ended = False
+
+    @contextlib.contextmanager
+    def over(self, limit_s: float) -> Iterator[None]:
+        """Bite where the block takes longer than `limit_s`."""
+        self._set(time.monotonic() + limit_s, limit_s)
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._due = None
+
+    def end(self) -> None:
+        """Let the thread go."""
+        with self._changed:
+            self._ended = True
+            self._changed.notify()
+
+    def _set(self, due: float, limit_s: float) -> None:
+        with self._changed:
+            self._due, self._limit_s = due, limit_s
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._run, daemon=True)
+                self._thread.start()
+            elif due < self._wakes:
+                self._changed.notify()
+
+    def _run(self) -> None:
+        with self._changed:
+            while not self._ended:
+                if self._due is not None and self._due <= time.monotonic():
+                    self._due = None
+                    self._bite(self._limit_s)
+                    continue
+                self._wakes = float("inf") if self._due is None else self._due
+                self._changed.wait(None if self._due is None else self._due - time.monotonic())
 
 
 def _spawn() -> subprocess.Popen[bytes]:

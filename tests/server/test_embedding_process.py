@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import rag_search
+import rag_server
+from helpers import limits
+from helpers.config import Settings
 from helpers.embedding import Models
+from helpers.semantic import client
 from tests.semantic.conftest import packed, pinned, tiny_models  # noqa: F401 (fixtures)
 from tests.semantic.standin import synced
 from tests.semantic.test_worker import wait_until_gone
@@ -52,3 +58,51 @@ def test_one_process_starts_with_the_first_search_and_ends_with_the_server(
         session.process.stdin.close()
         assert session.process.wait(10) == 0
         assert wait_until_gone(pid)
+
+
+@pytest.mark.parametrize("asked", [None, 0.0, 7.0])
+def test_an_idle_process_stays_thirty_seconds_under_a_server_unless_told_otherwise(
+    tmp_path: Path,
+    tiny_models: Path,  # noqa: F811
+    monkeypatch: pytest.MonkeyPatch,
+    asked: float | None,
+) -> None:
+    settings = _library(tmp_path, tiny_models, asked)
+    lingers: list[float | None] = []
+    given = client.WorkerSlot.worker
+
+    def noted(
+        slot: client.WorkerSlot, settings: Any, found: Any, linger: float | None = None
+    ) -> client.Worker:
+        lingers.append(linger)
+        return given(slot, settings, found, linger)
+
+    monkeypatch.setattr(client.WorkerSlot, "worker", noted)
+    searches = rag_server._Searches()
+    searches.search(settings, {"query": "late fee"})
+    searches.close()
+    rag_search.search(rag_search.SearchRequest("late fee"), settings)  # as a command line does
+    if asked is None:
+        assert lingers == [limits.SEMANTIC_LINGER_S, 0.0] and limits.SEMANTIC_LINGER_S == 30
+    else:
+        assert lingers == [asked, asked]
+
+
+def test_a_search_on_a_command_line_leaves_no_process_behind(
+    tmp_path: Path,
+    tiny_models: Path,  # noqa: F811
+) -> None:
+    settings = _library(tmp_path, tiny_models)
+    before = children(os.getpid())
+    found = rag_search.search(rag_search.SearchRequest("late fee"), settings)
+    assert found["mode"] == "hybrid"
+    assert children(os.getpid()) == before
+
+
+def _library(folder: Path, models: Path, linger: float | None = None) -> Settings:
+    """One document with its vectors."""
+    stage = stage_in(folder)
+    stage.write("fees.txt", "The late fee is 300 baht.")
+    settings = replace(stage.settings, models_dir=models, semantic_linger=linger)
+    assert synced(stage, Models(), settings=settings)["status"] == "done"
+    return settings
