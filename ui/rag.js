@@ -5,6 +5,7 @@
 
 const PAGE = 10;
 const TYPING_MS = 350; // from the last letter typed to the question asked
+const LEAD = 160; // letters shown before the first mark of a passage, at most
 const RETRY_MS = 2000; // between two tries to reach a server that does not answer
 const IDLE_MS = 6000; // between two looks at whether a sync runs
 const VIEWS = { search: "/", files: "/files", sync: "/sync", health: "/health" };
@@ -23,22 +24,28 @@ function t(key, values = {}) {
   const text = words[key] ?? key;
   return text.replace(/\{(\w+)\}/g, (_, name) => {
     const value = values[name];
-    return typeof value === "number" ? new Intl.NumberFormat(language).format(value) : String(value ?? "");
+    return typeof value === "number" ? number(value) : String(value ?? "");
   });
 }
 
-function number(value) { return value == null ? "–" : new Intl.NumberFormat(language).format(value); }
-function percent(share) { return new Intl.NumberFormat(language, { style: "percent", maximumFractionDigits: 0 }).format(share); }
+const formats = new Map(); // Intl formats are slow to make: once per language and form
+function form(kind, options = {}) {
+  const key = `${language} ${kind} ${JSON.stringify(options)}`;
+  if (!formats.has(key)) formats.set(key, new Intl[kind](language, options));
+  return formats.get(key);
+}
+function number(value) { return value == null ? "–" : form("NumberFormat").format(value); }
+function percent(share) { return form("NumberFormat", { style: "percent", maximumFractionDigits: 0 }).format(share); }
 function moment(text) {
   const date = text ? new Date(text) : null;
   if (!date || isNaN(date)) return t("never");
-  return new Intl.DateTimeFormat(language, { dateStyle: "medium", timeStyle: "short" }).format(date);
+  return form("DateTimeFormat", { dateStyle: "medium", timeStyle: "short" }).format(date);
 }
 function bytes(count) {
   const units = ["byte", "kilobyte", "megabyte", "gigabyte"];
   let at = 0;
   while (count >= 1000 && at < units.length - 1) { count /= 1000; at += 1; }
-  return new Intl.NumberFormat(language, { style: "unit", unit: units[at], unitDisplay: "short", maximumFractionDigits: at && count < 10 ? 1 : 0 }).format(count);
+  return form("NumberFormat", { style: "unit", unit: units[at], unitDisplay: "short", maximumFractionDigits: at && count < 10 ? 1 : 0 }).format(count);
 }
 function span(seconds) {
   if (seconds < 90) return t("seconds", { n: Math.round(seconds) });
@@ -89,6 +96,22 @@ function marked(text, spans) { // offsets count code points
     at = end;
   }
   return [...parts, ...seen(letters.slice(at).join(""))];
+}
+
+function excerpt(text, spans) { // what a card shows: from shortly before the first mark on
+  const letters = Array.from(text);
+  const first = spans.length ? spans[0][0] : 0;
+  let start = 0;
+  if (first > LEAD) {
+    start = first - LEAD;
+    const line = letters.indexOf("\n", start);
+    const word = letters.indexOf(" ", start);
+    if (line >= 0 && line < first) start = line + 1;
+    else if (word >= 0 && word < first) start = word + 1;
+  }
+  const parts = marked(letters.slice(start).join(""), spans.map(([from, to]) => [from - start, to - start]));
+  const closed = parts.map((part) => typeof part === "string" ? part.replace(/\n[ \t]*(?:\n[ \t]*)+/g, "\n") : part);
+  return start ? ["… ", ...closed] : closed;
 }
 
 function button(key, run, given = {}) { return h("button", { type: "button", class: "tiny", onclick: run, ...given }, t(key)); }
@@ -338,7 +361,7 @@ function original(result) {
 
 function card(result, index) {
   const name = result.title || result.path.split("/").pop();
-  const passage = h("p", { class: "passage short", lang: scriptOf(result.text) || null }, marked(result.text, result.highlights));
+  const passage = h("p", { class: "passage short", lang: scriptOf(result.text) || null }, excerpt(result.text, result.highlights));
   const around = h("div", { class: "stack", hidden: true });
   const details = h("div", { class: "small", hidden: true },
     h("p", { class: "path" }, t("absolute_path"), ": ", ...seen(result.absolute_path), " ", button("copy_path", (event) => copy(result.absolute_path, event.target))),
@@ -653,7 +676,7 @@ function unreadSection(found, source) {
       h("p", {}, ...seen(row.reason || "")), row.remedy ? h("p", { class: "soft" }, ...seen(row.remedy)) : null))));
 }
 
-function plot(title, rows, form = number) { // bars: [label, part, whole]
+function plot(title, rows, told = number) { // bars: [label, part, whole]
   const space = "http://www.w3.org/2000/svg";
   const draw = (tag, given, text) => {
     const element = document.createElementNS(space, tag);
@@ -662,11 +685,11 @@ function plot(title, rows, form = number) { // bars: [label, part, whole]
     return element;
   };
   const most = Math.max(...rows.map(([, , whole]) => whole), 1e-9);
-  const svg = draw("svg", { class: "plot", viewBox: `0 0 360 ${rows.length * 26 + 4}`, role: "img", "aria-label": `${title}: ${rows.map(([label, part]) => `${label} ${form(part)}`).join(", ")}` });
+  const svg = draw("svg", { class: "plot", viewBox: `0 0 360 ${rows.length * 26 + 4}`, role: "img", "aria-label": `${title}: ${rows.map(([label, part]) => `${label} ${told(part)}`).join(", ")}` });
   rows.forEach(([label, part, whole], index) => {
     const y = index * 26 + 4;
     svg.append(draw("text", { x: 0, y: y + 14 }, label), draw("rect", { class: "rest", x: 110, y, width: 180 * whole / most, height: 18, rx: 3 }),
-      draw("rect", { class: "bar-of", x: 110, y, width: 180 * part / most, height: 18, rx: 3 }), draw("text", { x: 298, y: y + 14 }, form(part)));
+      draw("rect", { class: "bar-of", x: 110, y, width: 180 * part / most, height: 18, rx: 3 }), draw("text", { x: 298, y: y + 14 }, told(part)));
   });
   return svg;
 }

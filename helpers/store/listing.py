@@ -14,7 +14,7 @@ from typing import Any
 from helpers.store.keys import key_of
 
 SORTS = {
-    "path": "path COLLATE NOCASE, id",
+    "path": "folder, name",  # the index's own order: the first page of 100,000 files needs no sort
     "type": "type, path COLLATE NOCASE, id",
     "size": "size, id",
     "chunks": "chunks, id",
