@@ -235,7 +235,7 @@ def test_a_card_shows_the_passage_from_shortly_before_the_first_mark(
     page.wait_for_selector("nav a[aria-current]")
     told = page.evaluate(
         """() => {
-          const text = 'x'.repeat(50) + '\\n\\n' + 'long lines of no interest. '.repeat(30) + '𝄞 here';
+          const text = 'x'.repeat(50) + '\\n\\n' + 'lines of no interest. '.repeat(30) + '𝄞 here';
           const at = Array.from(text).length - 4;
           return h('p', {}, excerpt(text, [[at, at + 4]])).innerHTML;
         }"""
