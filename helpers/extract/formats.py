@@ -136,7 +136,7 @@ FORMATS = (
     _office("hwp", "Hangul Word Processor document", "hwp", "hwp hwt"),
     _office("hwpx", "Hangul Word Processor XML document", "hwpx", "hwpx hwtx"),
     _office("rtf", "Rich Text Format document", "rtf", "rtf"),
-    _known("epub", "EPUB book", "epub"),
+    _office("epub", "EPUB book", "epub", "epub"),
     _holder("eml", "e-mail message", "mail", "eml emlx mht mhtml"),
     _holder("msg", "Outlook message", "msg", "msg oft"),
     _holder("tnef", "Outlook envelope (winmail.dat)", "tnef", "tnef"),

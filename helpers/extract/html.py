@@ -36,7 +36,7 @@ def read(file: BinaryIO, ctx: Context) -> Iterator[Item]:
     """Blocks of an HTML page. Raises Unread: `empty` for no text, `corrupt` for binary."""
     stream = TextStream(file, ctx, charset(file, ctx))
     yield Metadata(encoding=stream.encoding.label)
-    yield from some(_items(stream))
+    yield from some(items_of(stream))
     yield from stream.notices()
 
 
@@ -57,8 +57,9 @@ def charset(file: BinaryIO, ctx: Context) -> encoding.Encoding:
     return declared if declared.codec != found.codec else found
 
 
-def _items(stream: TextStream) -> Iterator[Item]:
-    page = _Page()
+def items_of(stream: TextStream, blocks: PageBlocks | None = None) -> Iterator[Item]:
+    """What a page holds, put together by `blocks`."""
+    page = _Page(blocks)
     for piece in stream:
         page.take(piece)
         page.shorten(limits.MARKUP_CHARS)
@@ -76,10 +77,10 @@ def _items(stream: TextStream) -> Iterator[Item]:
 class _Page(HTMLParser):
     """Turns markup into the tags and the text of a page; `taken` hands over its blocks."""
 
-    def __init__(self) -> None:
+    def __init__(self, blocks: PageBlocks | None) -> None:
         super().__init__(convert_charrefs=True)
         self.dropped = 0
-        self.blocks = PageBlocks(lambda: self.getpos()[0])
+        self.blocks = blocks or PageBlocks(lambda: self.getpos()[0])
         self.taken = self.blocks.taken
         self._silent: list[str] = []
         self._equation: MathmlBuilder | None = None
@@ -129,6 +130,10 @@ class _Page(HTMLParser):
             self._begin(tag, attrs)
 
     def _begin(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if self.blocks.anchors and attrs:
+            name = dict(attrs).get("id") or ""
+            if name in self.blocks.anchors:
+                self.blocks.anchor(name)
         action = self.blocks.starts.get(tag)
         if action is not None:
             attributes = dict(attrs)

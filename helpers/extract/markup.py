@@ -28,6 +28,9 @@ RESAVE = "Open it in the program that made it and save it again, or replace it b
 WORD_CHARS = 1_000  # code points within which a cut looks for white space
 TEXT_BUFFER_BYTES = 65_536  # bytes of character data handed over at once
 
+_REFERENCE = re.compile(r"&([^;&]{0,20});?")
+_LETTERS = {"amp": "&", "lt": "<", "gt": ">", "quot": '"', "apos": "'"}
+_NO_LETTERS = frozenset(map(chr, {*range(32), 0xFFFE, 0xFFFF} - {9, 10, 13}))
 _LAST_WORD = re.compile(r"\s\S*\Z")
 
 Attributes = Mapping[str, str]
@@ -68,6 +71,28 @@ def whole(text: str | None, default: int = 0) -> int:
     return int(text) if len(digits) <= 18 and digits.isascii() and digits.isdigit() else default
 
 
+def unreferenced(text: str) -> str:
+    """Text taken from XML without a parser: its references become letters.
+
+    Raises Unread corrupt for one that XML does not know, as the parser would.
+    """
+    return _REFERENCE.sub(_referenced, text) if "&" in text else text
+
+
+def _referenced(match: re.Match[str]) -> str:
+    name = match[1]
+    if name in _LETTERS:
+        return _LETTERS[name]
+    digits = name[2:] if name[:2] == "#x" else name[1:]
+    try:
+        letter = chr(int(digits, 16 if name[:2] == "#x" else 10)) if name[:1] == "#" else ""
+    except (ValueError, OverflowError):
+        letter = ""
+    if not letter or letter in _NO_LETTERS or "\ud800" <= letter <= "\udfff":
+        raise Unread("corrupt", f"A part refers to a letter that XML does not know ({name})", RESAVE)
+    return letter
+
+
 def severed(parts: list[str]) -> str:
     """Cut collected text that grew too long: gives all of it but its last word, which stays."""
     text = "".join(parts)
@@ -80,7 +105,8 @@ def severed(parts: list[str]) -> str:
 class Scanner:
     """One pass over one XML part.
 
-    `starts` and `ends` map names (as `table` makes them) to actions. `collect` sends
+    `starts` and `ends` map names (as `table` makes them) to actions; without `separator` names are
+    as they stand in the file, prefix and all. `collect` sends
     character data somewhere; `skip`, called in a start action, passes over that element.
     """
 
@@ -90,11 +116,12 @@ class Scanner:
         starts: Mapping[str, OnStart],
         ends: Mapping[str, OnEnd] | None = None,
         doctype: bool = False,
+        separator: str | None = " ",
     ) -> None:
         self._part = part
         # Seeded, so that names compare by identity with those the actions go by.
         self._names = {name: name for name in (*starts, *(ends or ()))}
-        self._parser = parser = expat.ParserCreate(None, " ", self._names)
+        self._parser = parser = expat.ParserCreate(None, separator, self._names)
         parser.buffer_text = True
         parser.buffer_size = TEXT_BUFFER_BYTES
         parser.StartDoctypeDeclHandler = self._check_doctype if doctype else self._refuse_doctype

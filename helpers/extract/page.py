@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from helpers import limits
 from helpers.extract.blocks import CELL_SEPARATOR, Block, Item, Location, Metadata
+from helpers.extract.markup import severed
 from helpers.extract.sections import Sections
 
 BREAK = "\0"  # stands for <br> while text is gathered; a text stream holds no NUL
@@ -76,6 +77,7 @@ class PageBlocks:
 
     def __init__(self, line: Callable[[], int | None] = lambda: None) -> None:
         self.text: list[str] = []
+        self.anchors: set[str] = set()
         self.sections = Sections()
         self._line_now = line
         self._ready: list[Item] = []
@@ -110,14 +112,25 @@ class PageBlocks:
         """Cut a paragraph without end, where text is added without `data`."""
         size = sum(map(len, self.text))
         if size > limits.PARAGRAPH_CHARS:
+            cut = severed(self.text)
+            rest = self.text[:]
+            self.text[:] = [cut]
             self._size = size
             self._flush()
+            self.text[:] = rest
 
     def finish(self) -> None:
         """The page ends here."""
         self._close_cell()
         self._close_row()
         self._flush()
+
+    def enter(self, level: int, heading: str) -> None:
+        """A heading begins a section."""
+        self.sections.enter(level, heading)
+
+    def anchor(self, name: str) -> None:
+        """An element of that id begins; asked for where `anchors` holds it."""
 
     def place(self, line: int | None) -> Location | None:
         """Where a block stands that began on `line`."""
@@ -254,5 +267,5 @@ class PageBlocks:
             return
         if kind == "heading":
             text = text.replace("\n", " ")
-            self.sections.enter(level, text)
+            self.enter(level, text)
         self._ready.append(Block(text, kind, level, self.place(self._line)))

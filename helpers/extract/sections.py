@@ -23,7 +23,12 @@ class Sections:
         title = " ".join(title.split())
         self._path = [entry for entry in self._path if entry[0] < level]
         self._path.append((level, title))
-        self._label = _shortened([name for _, name in self._path])
+        self._label = shortened(self.names)
+
+    @property
+    def names(self) -> list[str]:
+        """The headings of the path, the uppermost first."""
+        return [name for _, name in self._path]
 
     def place(self, line: int | None = None) -> Location | None:
         """Where line `line` stands: in a section, on a line before any heading, or unknown."""
@@ -32,7 +37,7 @@ class Sections:
         return Location("line", f"line {line}", line) if line is not None else None
 
 
-def _shortened(names: list[str]) -> str:
+def shortened(names: list[str]) -> str:
     """The path; in want of room its upper headings go first."""
     while len(names) > 1 and len(PATH_SEPARATOR.join(names)) > limits.SECTION_LABEL_CHARS:
         names = names[1:]

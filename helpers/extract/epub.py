@@ -1,0 +1,96 @@
+"""Books (.epub): the pages in their reading order, located by chapter.
+
+Promises: EPUB 2 and 3; the chapter a text stands in is the one that the table of contents names,
+or the page's first heading; tables of contents are not read as text; pages that are not
+well-formed are read as a browser reads them; a page that is missing or damaged is noticed and
+the others are read. Does not: read pictures, sound, scripts or protected books.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Iterator
+from typing import BinaryIO
+
+from helpers.errors import Unread, limit_reached
+from helpers.extract import epub_page, html
+from helpers.extract.archive import SMALLER, Archive
+from helpers.extract.blocks import Block, Context, Item, Metadata, Notice
+from helpers.extract.epub_book import Item as BookItem
+from helpers.extract.epub_book import open_book
+from helpers.extract.epub_page import BookPage, Chapters
+from helpers.extract.stream import TextStream
+from helpers.limits import OFFICE_TEXT_CHARS
+
+_DECLARATIONS = re.compile(rb"(<!DOCTYPE[^\[>]{0,400})\[[^\]]{0,100000}\]\s{0,100}>", re.IGNORECASE)
+_HELD_CHARS = 4_000_000  # code points of a page held until it is known to be well-formed
+
+
+def read(file: BinaryIO, ctx: Context) -> Iterator[Item]:
+    """Yields Metadata, then the blocks of the pages.
+
+    Raises Unread: encrypted, corrupt, limit_reached, empty.
+    """
+    archive = Archive(file, ctx)
+    book = open_book(archive)
+    yield book.metadata()
+    yield from book.notices
+    chapters = Chapters(book.contents)
+    chars = 0
+    for page in book.spine:
+        for item in _page(archive, page, chapters, ctx):
+            if isinstance(item, Block):
+                chars += len(item.text)
+                if chars > OFFICE_TEXT_CHARS:
+                    raise limit_reached("Text", chars, OFFICE_TEXT_CHARS, "code points", SMALLER)
+            if not isinstance(item, Metadata):
+                yield item
+
+
+def _page(archive: Archive, page: BookItem, chapters: Chapters, ctx: Context) -> Iterator[Item]:
+    if page.path not in archive:
+        yield Notice("part_unread", f"The page {page.path} is missing from the book")
+        return
+    if page.media and not any(kind in page.media for kind in ("html", "dtbook", "xml")):
+        yield Notice("no_text", f"The page {page.path} is a picture ({page.media[:40]})")
+        return
+    try:
+        yield from _well_formed(archive, page.path, chapters, ctx)
+    except Unread as error:
+        if error.code in ("limit_reached", "encrypted"):
+            raise
+        yield Notice("part_unread", error.reason)
+
+
+def _well_formed(archive: Archive, path: str, chapters: Chapters, ctx: Context) -> Iterator[Item]:
+    """The page as XML; as a browser would read it where it turns out to be none."""
+    page, title = BookPage(path, chapters), chapters.title
+    held: list[Item] | None = []
+    size = 0
+    try:
+        for item in epub_page.items_of(path, archive.pieces(path), page):
+            if held is None:
+                yield item
+                continue
+            held.append(item)
+            size += len(item.text) if isinstance(item, Block) else 0
+            if size > _HELD_CHARS:
+                yield from held
+                held = None
+        if page.begun or held is None:
+            yield from held or ()
+            return
+    except Unread as error:
+        if error.code != "corrupt" or held is None:
+            raise
+    chapters.title = title
+    yield from _as_a_browser(archive, path, chapters, ctx)
+
+
+def _as_a_browser(archive: Archive, path: str, chapters: Chapters, ctx: Context) -> Iterator[Item]:
+    data = _DECLARATIONS.sub(rb"\1>", archive.whole(path), count=1)
+    page = Context(path, len(data), ctx.limits, ctx.heartbeat)
+    file = io.BytesIO(data)
+    stream = TextStream(file, page, html.charset(file, page))
+    yield from html.items_of(stream, BookPage(path, chapters))

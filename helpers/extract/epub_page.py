@@ -1,0 +1,152 @@
+"""The pages of a book: which chapter a text stands in, and the quick way through a page.
+
+Promises: a block's location is its chapter, by the table of contents or else by the page's first
+heading, with the headings below it; contents, marks of notes and page breaks are left out.
+Does not: open the book or order its pages.
+"""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Iterable, Iterator
+
+from helpers.extract.blocks import Item, Location
+from helpers.extract.epub_book import Entry
+from helpers.extract.equations import MathmlBuilder, marked
+from helpers.extract.markup import Attributes, OnStart, Scanner
+from helpers.extract.page import SILENT, PageBlocks
+from helpers.extract.sections import shortened
+
+_LISTS = ("toc", "landmarks", "page-list", "lot", "loi")  # kinds of nav
+_MARKS = ("noteref", "backlink", "doc-noteref", "doc-backlink")
+_EQUATIONS = ("math", "m:math", "mml:math")
+_BODIES = ("body", "book")
+
+
+class Chapters:
+    """The chapter that the reading order has come to."""
+
+    def __init__(self, contents: dict[str, list[Entry]]) -> None:
+        self.contents = contents
+        self.title = ""
+
+
+class BookPage(PageBlocks):
+    """The blocks of one page, located by chapter."""
+
+    def __init__(self, path: str, chapters: Chapters) -> None:
+        super().__init__()
+        self.begun = False  # whether the page's body was seen
+        self._chapters = chapters
+        self._name = posixpath.splitext(posixpath.basename(path))[0]
+        self._here: Location | None = None
+        entries = chapters.contents.get(path.casefold(), [])
+        self._entries = {
+            entry.fragment: entry.title
+            for entry in reversed(entries)
+            if entry.fragment and entry.depth <= entries[0].depth
+        }
+        self.anchors = set(self._entries)
+        self._by_heading = not entries
+        if entries and not entries[0].fragment:
+            chapters.title = entries[0].title
+
+    def anchor(self, name: str) -> None:
+        self.anchors.discard(name)
+        self._turn(self._entries.get(name, ""))
+
+    def enter(self, level: int, heading: str) -> None:
+        """A heading: that of an entry whose mark was not met, or the first of an unlisted page."""
+        super().enter(level, heading)
+        self._here = None
+        if heading in self._entries.values():
+            self._chapters.title = heading
+        elif self._by_heading and (level == 1 or not self._chapters.contents):
+            self._chapters.title = heading
+            self._by_heading = False
+
+    def place(self, line: int | None) -> Location:
+        if self._here is None:
+            path = self.sections.names
+            chapter = self._chapters.title or (path[0] if path else self._name)
+            self._here = _located(chapter, path)
+        return self._here
+
+    def _turn(self, title: str) -> None:
+        """A chapter begins here: what was gathered belongs to the one before."""
+        self._break()
+        self._chapters.title = title
+        self._here = None
+
+
+def _located(chapter: str, path: list[str]) -> Location:
+    """The chapter, then the headings of the path that stand below its own."""
+    below = path
+    for place, heading in enumerate(path):
+        if heading == chapter or heading in chapter or chapter in heading:
+            below = path[place + 1 :]
+    return Location("section", shortened([chapter, *below]), name=chapter)
+
+
+def items_of(part: str, pieces: Iterable[bytes], page: BookPage) -> Iterator[Item]:
+    """The items of a well-formed page. Raises Unread: corrupt, limit_reached."""
+    scanner = _scanner(part, page)
+    for _ in scanner.scan(pieces):
+        page.relieve()
+        yield from page.taken()
+    page.finish()
+    yield from page.taken()
+
+
+def _scanner(part: str, page: BookPage) -> Scanner:
+    scanner: Scanner
+
+    def skip(attributes: Attributes) -> None:
+        scanner.skip()
+
+    def equation(attributes: Attributes) -> None:
+        built = MathmlBuilder()
+
+        def done() -> None:
+            page.text.append(marked(built.latex() or attributes.get("alttext", "")))
+
+        scanner.divert(built.start, built.end, built.characters, done)
+
+    def nav(attributes: Attributes) -> None:
+        if attributes.get("epub:type", "") in _LISTS:
+            scanner.skip()
+
+    def link(attributes: Attributes) -> None:
+        if attributes.get("epub:type") in _MARKS or attributes.get("role") in _MARKS:
+            scanner.skip()
+
+    def body(attributes: Attributes) -> None:
+        page.begun = True
+        scanner.collect(page.text.append)
+
+    starts: dict[str, OnStart] = {
+        **page.starts,
+        **dict.fromkeys((*SILENT, "head"), skip),
+        **dict.fromkeys(_EQUATIONS, equation),
+        **dict.fromkeys(_BODIES, body),
+        "nav": nav,
+        "a": link,
+    }
+    scanner = Scanner(part, starts, page.ends, doctype=True, separator=None)
+    if page.anchors:
+        _watch(scanner, page)
+    return scanner
+
+
+def _watch(scanner: Scanner, page: BookPage) -> None:
+    """Look at the id of every element until all that are waited for were met."""
+    usual_start, _ = scanner.take_over()
+
+    def start(name: str, attributes: Attributes) -> None:
+        if attributes.get("id") in page.anchors:
+            page.anchor(attributes["id"])
+            if not page.anchors:
+                scanner.take_over()
+        usual_start(name, attributes)
+
+    scanner.take_over(start)

@@ -1,0 +1,286 @@
+"""Books: reading order, chapters by the table of contents, pages of every kind, protection."""
+
+from __future__ import annotations
+
+import io
+import random
+import zipfile
+from collections.abc import Callable
+
+import pytest
+
+from helpers.errors import Unread
+from helpers.extract import epub, formats
+from helpers.extract.blocks import Block, Context, Item, Metadata, Notice
+from tests.extract.test_office_mutations import damaged, outcome, repacked, swapped
+
+CONTAINER = (
+    '<?xml version="1.0"?><container xmlns="urn:oasis:names:tc:opendocument:xmlns:container">'
+    '<rootfiles><rootfile full-path="OEBPS/book.opf"'
+    ' media-type="application/oebps-package+xml"/></rootfiles></container>'
+)
+DUBLIN = 'xmlns:dc="http://purl.org/dc/elements/1.1/"'
+XHTML = "application/xhtml+xml"
+HEAD = (
+    '<?xml version="1.0" encoding="utf-8"?><!DOCTYPE html><html'
+    ' xmlns="http://www.w3.org/1999/xhtml" xmlns:epub="http://www.idpf.org/2007/ops"><head>'
+    "<title>t</title><style>p {x}</style></head><body>"
+)
+NCX_HEAD = (
+    '<?xml version="1.0"?><!DOCTYPE ncx PUBLIC "-//NISO//DTD ncx 2005-1//EN"'
+    ' "http://www.daisy.org/z3986/2005/ncx-2005-1.dtd">'
+    '<ncx xmlns="http://www.daisy.org/z3986/2005/ncx/"><docTitle><text>Book</text></docTitle><navMap>'
+)
+
+
+def page(body: str) -> str:
+    return f"{HEAD}{body}</body></html>"
+
+
+def point(title: str, target: str, inner: str = "") -> str:
+    return (
+        f"<navPoint><navLabel><text>{title}</text></navLabel>"
+        f'<content src="{target}"/>{inner}</navPoint>'
+    )
+
+
+def nav(*links: tuple[str, str]) -> str:
+    lines = "".join(f'<li><a href="{target}">{title}</a></li>' for title, target in links)
+    return page(f'<nav epub:type="toc"><h1>Contents</h1><ol>{lines}</ol></nav>')
+
+
+def book(
+    pages: dict[str, str | bytes],
+    order: list[str] | None = None,
+    ncx: str = "",
+    contents: str = "",
+    extra: dict[str, str | bytes] | None = None,
+    metadata: str = "<dc:title>Livre</dc:title><dc:creator>A. Author</dc:creator>",
+    media: str = XHTML,
+) -> bytes:
+    items = [f'<item id="{name}" href="{name}" media-type="{media}"/>' for name in pages]
+    if contents:
+        items.append(f'<item id="nav" href="nav.xhtml" properties="nav" media-type="{XHTML}"/>')
+    if ncx:
+        items.append('<item id="ncx" href="toc.ncx" media-type="application/x-dtbncx+xml"/>')
+    spine = "".join(f'<itemref idref="{name}"/>' for name in (order or list(pages)))
+    package = (
+        f'<?xml version="1.0"?><package xmlns="http://www.idpf.org/2007/opf" version="3.0">'
+        f"<metadata {DUBLIN}>{metadata}</metadata><manifest>{''.join(items)}</manifest>"
+        f'<spine toc="ncx">{spine}</spine></package>'
+    )
+    files: dict[str, str | bytes] = {"META-INF/container.xml": CONTAINER, "OEBPS/book.opf": package}
+    files |= {f"OEBPS/{name}": text for name, text in pages.items()}
+    files |= {"OEBPS/toc.ncx": f"{NCX_HEAD}{ncx}</navMap></ncx>"} if ncx else {}
+    files |= {"OEBPS/nav.xhtml": contents} if contents else {}
+    target = io.BytesIO()
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as container:
+        container.writestr("mimetype", "application/epub+zip", zipfile.ZIP_STORED)
+        for name, text in {**files, **(extra or {})}.items():
+            container.writestr(name, text)
+    return target.getvalue()
+
+
+def read(data: bytes) -> list[Item]:
+    return list(epub.read(io.BytesIO(data), Context("a.epub", len(data))))
+
+
+def blocks(data: bytes) -> list[Block]:
+    return [item for item in read(data) if isinstance(item, Block)]
+
+
+def places(data: bytes) -> list[tuple[str, str]]:
+    return [(block.text, block.location.label) for block in blocks(data) if block.location]
+
+
+TWO = {"b.xhtml": page("<p>second</p>"), "a.xhtml": page("<h1>Alpha</h1><p>first</p>")}
+
+
+def test_pages_come_in_the_order_of_the_spine_with_title_and_author() -> None:
+    found = read(book(TWO, ["a.xhtml", "b.xhtml"]))
+    assert found[0] == Metadata(title="Livre", extra={"author": "A. Author"})
+    assert [item.text for item in found if isinstance(item, Block)] == ["Alpha", "first", "second"]
+
+
+def test_a_books_content_is_told_whatever_its_name() -> None:
+    assert formats.detect(io.BytesIO(book(TWO)), "x.zip").name == "epub"
+
+
+def test_the_chapter_is_the_one_that_the_ncx_names() -> None:
+    ncx = point("ความนำ", "a.xhtml") + point("둘째 장", "b.xhtml")
+    assert places(book(TWO, ["a.xhtml", "b.xhtml"], ncx=ncx)) == [
+        ("Alpha", "ความนำ > Alpha"),
+        ("first", "ความนำ > Alpha"),
+        ("second", "둘째 장"),
+    ]
+
+
+def test_the_chapter_is_the_one_that_the_navigation_document_names() -> None:
+    contents = nav(("Alpha", "a.xhtml"), ("Beta", "b.xhtml"))
+    ncx = point("Other", "a.xhtml")
+    data = book(TWO, ["a.xhtml", "nav", "b.xhtml"], ncx=ncx, contents=contents)
+    assert places(data) == [("Alpha", "Alpha"), ("first", "Alpha"), ("second", "Beta")]
+
+
+def test_chapters_inside_one_page_begin_at_their_marks() -> None:
+    body = (
+        '<p>before</p><h2 id="one">Un</h2><p>1</p><h3 id="sub">Part</h3><p>1.1</p>'
+        '<div><a id="two"></a><p>2</p></div>'
+    )
+    ncx = (
+        point("One", "a.xhtml#one", point("Part", "a.xhtml#sub"))
+        + point("Two", "a.xhtml#two")
+        + point("Lost", "a.xhtml#nowhere")
+    )
+    assert places(book({"a.xhtml": page(body)}, ncx=ncx)) == [
+        ("before", "a"),
+        ("Un", "One > Un"),
+        ("1", "One > Un"),
+        ("Part", "One > Un > Part"),
+        ("1.1", "One > Un > Part"),
+        ("2", "Two > Un > Part"),
+    ]
+
+
+def test_a_page_that_no_entry_names_goes_on_with_the_chapter_before() -> None:
+    pages = {
+        "a.xhtml": page("<h1>A</h1>"),
+        "b.xhtml": page("<p>more</p>"),
+        "n.xhtml": page("<h1>Notes</h1><p>note</p>"),
+    }
+    assert places(book(pages, ncx=point("A", "a.xhtml"))) == [
+        ("A", "A"),
+        ("more", "A"),
+        ("Notes", "Notes"),
+        ("note", "Notes"),
+    ]
+
+
+def test_without_contents_the_first_heading_names_the_chapter() -> None:
+    pages = {"a.xhtml": page("<h2>Erstes</h2><p>x</p>"), "b.xhtml": page("<h2>Zweites</h2>")}
+    assert places(book(pages)) == [("Erstes", "Erstes"), ("x", "Erstes"), ("Zweites", "Zweites")]
+    block = blocks(book(pages))[1]
+    assert block.location is not None
+    assert block.location.as_dict() == {
+        "kind": "section",
+        "label": "Erstes",
+        "section": "Erstes",
+    }
+
+
+def test_lists_tables_breaks_code_and_equations_are_read() -> None:
+    body = (
+        "<ul><li>one</li></ul><table><tr><th>k</th></tr><tr><td>v</td><td>w</td></tr></table>"
+        "<p>a<br/>b &nbsp; &eacute;</p><pre>x\n  y</pre><script>no</script>"
+        '<p>so <m:math xmlns:m="http://www.w3.org/1998/Math/MathML"><m:msqrt><m:mi>π</m:mi>'
+        "</m:msqrt></m:math> is</p>"
+    )
+    assert [(block.kind, block.text) for block in blocks(book({"a.xhtml": page(body)}))] == [
+        ("line", "one"),
+        ("table_header", "k"),
+        ("table_row", "v | w"),
+        ("paragraph", "a\nb é"),
+        ("code", "x\n  y"),
+        ("paragraph", r"so [math: \sqrt{\pi}] is"),
+    ]
+
+
+def test_marks_of_notes_are_left_out_and_notes_are_read() -> None:
+    body = (
+        '<p>word<a epub:type="noteref" href="#n">1</a></p>'
+        '<aside epub:type="footnote" id="n"><p>Note <a role="doc-backlink" href="#r">↩</a></p>'
+        "</aside>"
+    )
+    assert [block.text for block in blocks(book({"a.xhtml": page(body)}))] == ["word", "Note"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<html><body><p>open <br> tags<p>second</body>",
+        HEAD + "<p>open <b>tags</p><p>second</p></body></html>",
+        "<!DOCTYPE html [<!ENTITY x 'y'>]><html><body><p>open tags</p><p>second</p></body></html>",
+        page("<p>open tags</p><p>second</p>").encode("utf-16"),
+        page("<p>open tags</p><p>second</p>").replace("utf-8", "euc-kr").encode("cp949"),
+    ],
+)
+def test_a_page_that_is_no_sound_xml_is_read_as_a_browser_reads_it(text: str | bytes) -> None:
+    found = [block.text.replace("\n", " ") for block in blocks(book({"a.xhtml": text}))]
+    assert found == ["open tags", "second"]
+
+
+def test_pages_that_are_missing_damaged_or_pictures_are_noticed() -> None:
+    pages: dict[str, str | bytes] = {"a.xhtml": page("<p>here</p>")}
+    data = book(pages, ["a.xhtml", "unlisted"])
+    assert [item.code for item in read(data) if isinstance(item, Notice)] == ["part_unread"]
+    assert len(blocks(data)) == 1
+    gone = book(pages).replace(b"OEBPS/a.xhtml", b"OEBPS/z.xhtml")
+    assert [item.code for item in read(gone) if isinstance(item, Notice)] == ["part_unread"]
+    picture = book({"a.png": b"x"}, media="image/png")
+    assert [item.code for item in read(picture) if isinstance(item, Notice)] == ["no_text"]
+
+
+def test_a_book_without_a_package_gives_its_pages_by_name() -> None:
+    data = book(TWO).replace(b"OEBPS/book.opf", b"OEBPS/book.xxx")
+    assert [block.text for block in blocks(data)] == ["Alpha", "first", "second"]
+
+
+def test_names_with_escapes_are_found() -> None:
+    pages: dict[str, str | bytes] = {"Text/한 글.xhtml": page("<p>x</p>")}
+    plain = book(pages, ncx=point("장", "Text/%ED%95%9C%20%EA%B8%80.xhtml"))
+    assert places(plain) == [("x", "장")]
+
+
+def encryption(algorithm: str, target: str) -> dict[str, str | bytes]:
+    text = (
+        '<encryption xmlns="urn:oasis:names:tc:opendocument:xmlns:container"'
+        ' xmlns:e="http://www.w3.org/2001/04/xmlenc#"><e:EncryptedData>'
+        f'<e:EncryptionMethod Algorithm="{algorithm}"/><e:CipherData>'
+        f'<e:CipherReference URI="{target}"/></e:CipherData></e:EncryptedData></encryption>'
+    )
+    return {"META-INF/encryption.xml": text}
+
+
+def test_a_protected_book_is_encrypted_and_one_with_hidden_fonts_is_read() -> None:
+    aes = "http://www.w3.org/2001/04/xmlenc#aes128-cbc"
+    with pytest.raises(Unread) as refused:
+        read(book(TWO, extra=encryption(aes, "OEBPS/a.xhtml")))
+    assert refused.value.code == "encrypted"
+    hidden = encryption("http://www.idpf.org/2008/embedding", "OEBPS/font.otf")
+    assert len(blocks(book(TWO, extra=hidden))) == 3
+    assert len(blocks(book(TWO, extra=encryption(aes, "OEBPS/cover.jpg")))) == 3
+
+
+def test_an_entity_of_a_page_opens_no_file() -> None:
+    text = (
+        '<!DOCTYPE html [<!ENTITY x SYSTEM "file:///etc/passwd">]>'
+        '<html xmlns="http://www.w3.org/1999/xhtml"><body><p>a &x; b</p></body></html>'
+    )
+    assert "root:" not in "".join(block.text for block in blocks(book({"a.xhtml": text})))
+
+
+def test_a_paragraph_without_end_is_cut() -> None:
+    data = book({"a.xhtml": page(f"<p>{'word ' * 400_000}</p>")})
+    found = blocks(data)
+    assert len(found) > 1
+    assert sum(block.text.count("word") for block in found) == 400_000
+
+
+FIXTURE = book(
+    {
+        "a.xhtml": page('<h1 id="x">Alpha</h1><p>first <math><mi>x</mi></math></p>'),
+        "b.xhtml": page("<table><tr><td>1</td><td>2</td></tr></table><p>a<br/>b</p>"),
+    },
+    ncx=point("Alpha", "a.xhtml#x") + point("B", "b.xhtml"),
+)
+
+
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+@pytest.mark.parametrize("damage", [damaged, repacked, swapped])
+def test_damage_gives_blocks_or_a_typed_error(
+    damage: Callable[[bytes, random.Random], bytes], points: Callable[[int, int], int]
+) -> None:
+    chance = random.Random(damage.__name__)
+    outcomes = {outcome("epub", damage(FIXTURE, chance)) for _ in range(points(200, 2_000))}
+    assert outcomes <= {"read", "corrupt", "limit_reached", "encrypted", "unsupported"}
+    assert "read" in outcomes
