@@ -19,6 +19,7 @@ from typing import Any
 
 import pytest
 
+from tests.extract.hangul_files import grid, hwp, hwpx, p, tbl
 from tests.server.session import SERVER, Session
 from tests.source.tree import without_override
 from tests.sync.stage import ROOT, Stage, stage_in
@@ -275,6 +276,16 @@ def test_b26_row_after_a_gap_is_found_with_its_sheet_and_row(shelf: Shelf) -> No
     assert "행815" in result["text"] or "815" in _marked(result)
     location = result["location"]
     assert (location["kind"], location["sheet"], location["row"]) == ("sheet", "Sheet", 815)
+
+
+def test_b27_cells_of_hangul_tables_are_found_in_their_row(shelf: Shelf) -> None:
+    rows = [["ABC", "DEF", "GHI"], ["LMN", "OPQ", "STR"]]
+    grades = [["이름", "국어"], ["개똥이", "89"]]
+    made = {"표.hwp": hwp([grid(rows)]), "Table.hwpx": hwpx(p(tbl(grades)))}
+    stage = shelf("b27", made)
+    stage.sync()
+    for query, row in (("LMN", "LMN | OPQ | STR"), ("개똥이", "개똥이 | 89")):
+        assert row in _first(stage, query)["text"]
 
 
 def test_b29_text_box_in_a_header_is_found(handed: Callable[[str], Stage]) -> None:
