@@ -89,7 +89,7 @@ def _referenced(match: re.Match[str]) -> str:
     except (ValueError, OverflowError):
         letter = ""
     if not letter or letter in _NO_LETTERS or "\ud800" <= letter <= "\udfff":
-        raise Unread("corrupt", f"A part refers to a letter that XML does not know ({name})", RESAVE)
+        raise Unread("corrupt", f"A part holds a reference unknown to XML (&{name};)", RESAVE)
     return letter
 
 

@@ -15,10 +15,11 @@ from collections.abc import Iterator
 from typing import BinaryIO
 
 from helpers.errors import Unread
+from helpers.extract import xlsx_rows
 from helpers.extract.archive import Archive
 from helpers.extract.blocks import Block, Context, Item, Notice
 from helpers.extract.drawing import shape_texts
-from helpers.extract.markup import Attributes, Scanner, severed, table, whole
+from helpers.extract.markup import Attributes, Scanner, severed, table, unreferenced, whole
 from helpers.extract.number_format import Render, plain
 from helpers.extract.opc import NAMESPACES, Package
 from helpers.extract.sheets import (
@@ -94,7 +95,8 @@ class _Workbook:
             headers |= _header_rows(package, part)
         rows = SheetRows(sheet.name, headers)
         cells = _Cells(sheet.part, rows, self._strings, self._formats)
-        for _ in cells.scanner.scan(package.follow(sheet.part)):
+        pieces = xlsx_rows.apart(package.follow(sheet.part), cells.between_rows, cells.take)
+        for _ in cells.scanner.scan(pieces):
             cells.relieve()
             yield from rows.found
             rows.found.clear()
@@ -126,6 +128,9 @@ class _Cells:
         self._row = 0
         self._cells: list[str] = []
         self._text: list[str] = []
+        self._shared: dict[str, str] = {}
+        self._renders: dict[str, Render] = {}
+        self._among_rows = self._in_row = False
         starts = table({_MARGINS: self._margin_start}, NAMESPACES)
         ends = table({"s:sheetData": self._leave, _MARGINS: self._margin_end}, NAMESPACES)
         for uri in NAMESPACES["s"]:
@@ -144,18 +149,60 @@ class _Cells:
 
     # --- cells ----------------------------------------------------------------------------
 
+    def between_rows(self) -> bool:
+        """Whether the scanner stands among the rows, not in one."""
+        return self._among_rows and not self._in_row
+
+    def take(self, found: xlsx_rows.Found) -> None:
+        """Rows that did not go through the scanner."""
+        cells, shared, renders = self._cells, self._shared, self._renders
+        add, shared_of, render_of = cells.append, shared.get, renders.get
+        for number, style, kind, value, inline in found:
+            if value:
+                if kind == "s":
+                    shown = shared_of(value) or self._shared_text(value)
+                elif not kind or kind == "n":
+                    shown = (render_of(style) or self._render(style))(value)
+                else:
+                    shown = _typed(unreferenced(value), kind)
+                if shown:
+                    add(shown)
+            elif number:
+                if cells:
+                    self._row_end()
+                self._row = int(number)
+            elif inline:
+                shown = in_one_line(unescape(unreferenced(inline)))
+                if shown:
+                    add(shown)
+        if cells:
+            self._row_end()
+
+    def _shared_text(self, number: str) -> str:
+        text = in_one_line(self._strings[whole(number, -1)])
+        if len(self._shared) < _SHOWN:
+            self._shared[number] = text
+        return text
+
+    def _render(self, style: str) -> Render:
+        index = whole(style, -1)
+        render = self._formats[index] if 0 <= index < len(self._formats) else plain
+        if len(self._renders) < _SHOWN:
+            self._renders[style] = render
+        return render
+
     def _enter(self, uri: str, attributes: Attributes) -> None:
         """The cells begin: they come by the million, so they have handlers of their own."""
+        self._among_rows = True
         self.scanner.collect(self._text.append)
         usual_start, usual_end = self.scanner.take_over()
         value, text, cell, row = (f"{uri} {word}" for word in ("v", "t", "c", "row"))
         collected, cells = self._text, self._cells
         clear, add = collected.clear, cells.append
-        shared: dict[str, str] = {}
-        renders: dict[str | None, Render] = {}
+        shared_of, render_of = self._shared.get, self._renders.get
         runs: list[str] = []
         kind: str | None = None
-        style: str | None = None
+        style = ""
 
         def start(name: str, attributes: Attributes) -> None:
             nonlocal kind, style
@@ -163,10 +210,11 @@ class _Cells:
                 clear()
             elif name == cell:
                 kind = attributes.get("t")
-                style = attributes.get("s")
+                style = attributes.get("s", "")
             elif name == row:
                 number = attributes.get("r")
                 self._row = self._row + 1 if number is None else whole(number, self._row + 1)
+                self._in_row = True
             elif name == text:
                 clear()
             else:
@@ -177,18 +225,9 @@ class _Cells:
                 raw = collected[0] if len(collected) == 1 else "".join(collected)
                 clear()
                 if kind == "s":
-                    shown = shared.get(raw)
-                    if shown is None:
-                        shown = in_one_line(self._strings[whole(raw, -1)])
-                        if len(shared) < _SHOWN:
-                            shared[raw] = shown
+                    shown = shared_of(raw) or self._shared_text(raw)
                 elif kind is None or kind == "n":
-                    render = renders.get(style)
-                    if render is None:
-                        render = self._render(style)
-                        if len(renders) < _SHOWN:
-                            renders[style] = render
-                    shown = render(raw)
+                    shown = (render_of(style) or self._render(style))(raw)
                 else:
                     shown = _typed(raw, kind)
                 if shown:
@@ -203,6 +242,7 @@ class _Cells:
                     if shown:
                         add(shown)
             elif name == row:
+                self._in_row = False
                 if cells:
                     self._row_end()
             else:
@@ -211,13 +251,10 @@ class _Cells:
         self.scanner.take_over(start, end)
 
     def _leave(self) -> None:
+        self._among_rows = False
         self.scanner.take_over()
         self.scanner.collect(None)
         self._text.clear()
-
-    def _render(self, style: str | None) -> Render:
-        index = whole(style, -1)
-        return self._formats[index] if 0 <= index < len(self._formats) else plain
 
     def _row_end(self) -> None:
         self._rows.put(self._row, self._cells)
