@@ -18,6 +18,10 @@ FORMAT_CHARS = 1_000  # code points of a format code; a longer one is not unders
 DECIMALS = 30  # decimal places shown at most
 BUDDHIST_YEARS = 543
 
+_QUICK_MOST = 1e8  # numbers below it are rounded without decimal arithmetic ...
+_QUICK_DECIMALS = 3  # ... to so many decimal places ...
+_QUICK_DOUBT = 1e-3  # ... unless they lie this close to where rounding changes
+
 Render = Callable[[str], str]
 
 _SHORT = re.compile(r"-?(?:0|[1-9][0-9]{0,14})(?:\.[0-9]*[1-9])?")
@@ -320,6 +324,31 @@ def _literals(tokens: list[_Token]) -> str:
 
 
 def _number_renderer(sections: list[_Number]) -> Render:
+    exact = _exact_renderer(sections)
+    first = sections[0]
+    usual = first.pattern.count("0") == 1 and first.decimals == first.required <= _QUICK_DECIMALS
+    if not usual or first.general or first.mask or first.scale or first.pattern == "odd":
+        return exact
+    factor = 100 if first.percent else 1
+    unit = 10**first.decimals
+    shape = f"{',' if ',' in first.pattern else ''}.{first.decimals}f"
+    before = first.before.lstrip()
+    after = (("%" if first.percent else "") + first.after).rstrip()
+
+    def render(raw: str) -> str:
+        """The quick way: what binary fractions might round otherwise takes the exact one."""
+        try:
+            value = float(raw) * factor
+        except ValueError:
+            return exact(raw)
+        if not 0 < value < _QUICK_MOST or abs(value * unit % 1 - 0.5) < _QUICK_DOUBT:
+            return exact(raw)
+        return f"{before}{value:{shape}}{after}"
+
+    return render
+
+
+def _exact_renderer(sections: list[_Number]) -> Render:
     def render(raw: str) -> str:
         try:
             value = Decimal(raw)
