@@ -86,11 +86,12 @@ class _Document:
         titled = metadata.title is not None
         boxes = _Boxes(self)
         body = Body(self._paragraphs, self._styles, boxes)
-        for found in body.read(self._stretches(*self.ranges["body"])):
-            if found.title and not titled:
-                titled = True
-                yield Metadata(title=real_title(found.text))
-            yield self._block(found, self._place(found))
+        for batch in body.read(self._stretches(*self.ranges["body"])):
+            for found in batch:
+                if found.title and not titled:
+                    titled = True
+                    yield Metadata(title=real_title(found.text))
+                yield self._block(found, self._place(found))
         for found in boxes.others():
             yield self._block(found, self._place(found))
         for name in ("footnotes", "endnotes", "comments"):
@@ -102,7 +103,8 @@ class _Document:
             yield Notice("part_unread", "The file is cut off: its last part is missing")
 
     def story(self, first: int, last: int) -> Iterator[Found]:
-        yield from Body(self._paragraphs, self._styles).read(self._stretches(first, last))
+        for batch in Body(self._paragraphs, self._styles).read(self._stretches(first, last)):
+            yield from batch
 
     def _stretches(self, first: int, last: int) -> Iterator[Stretch]:
         for stretch in self._text.stretches(first, min(last, self._text.end)):
@@ -125,10 +127,11 @@ class _Document:
                 yield self._block(found, Location("part", "header"))
 
     def _block(self, found: Found, place: Location) -> Block:
-        self._chars += len(found.text)
+        text, kind, level, _ = found
+        self._chars += len(text)
         if self._chars > OFFICE_TEXT_CHARS:
             raise limit_reached("Text", self._chars, OFFICE_TEXT_CHARS, "code points", _SPLIT)
-        return Block(found.text, found.kind, found.level, place)
+        return Block(text, kind, level, place)
 
     def _place(self, found: Found) -> Location:
         if found.kind == "heading":

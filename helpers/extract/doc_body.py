@@ -25,9 +25,9 @@ NOWHERE = 1 << 32  # beyond every position of a text
 ROW_CELLS = 63  # cells of one row, as Word has it
 _HELD_CHARS = 16 * OFFICE_BLOCK_CHARS  # code points of one table row held before it is cut
 
-_MARK = re.compile("[\r\x07\x0c]")
+_MARK = re.compile("[\x07\x0c]")
 _FIELD = re.compile("[\x13-\x15]")
-_SIGNS = re.compile("[\0-\x08\x0b\x0e-\x1f\x7f\ud800-\udfff\uf000-\uf0ff]")
+_CONTROL = re.compile("[\0-\x06\x08\x0b\x0e-\x1f\x7f\ud800-\udfff\uf000-\uf0ff]")
 _HALVES = re.compile("[\ud800-\udfff]")
 _CELL = "\x07"
 _CLEAN = {
@@ -68,7 +68,7 @@ class _Table:
 
 
 class Body:
-    """One story: `paragraphs` gives what is complete, piece by piece."""
+    """One story, read paragraph by paragraph."""
 
     def __init__(
         self, paragraphs: Paragraphs, styles: StyleSheet, boxes: Beside | None = None
@@ -83,36 +83,53 @@ class Body:
         self._code = 0
         self._last_was_cell = False
 
-    def read(self, stretches: Iterable[Stretch]) -> Iterator[Found]:
-        """All paragraphs and rows of a story."""
+    def read(self, stretches: Iterable[Stretch]) -> Iterator[list[Found]]:
+        """All paragraphs and rows of a story, as many at a time as a stretch completes."""
         for stretch in stretches:
             self._take(stretch)
-            yield from self._out
-            self._out.clear()
+            if self._out:
+                yield self._out
+                self._out = []
         self._end("\r", Look())
         while self._tables:
             self._leave()
-        yield from self._out
-        self._out.clear()
+        yield self._out
+        self._out = []
         self._fields.clear()
         self._code = 0
 
     def _take(self, stretch: Stretch) -> None:
         text, first, place, width, codec, extra = stretch
-        at, look_at, end = 0, self._paragraphs.at, self._end
-        for match in _MARK.finditer(text):
-            mark_at = match.start()
-            if at < mark_at:
-                self._parts.append((text[at:mark_at], codec))
-            end(match.group(), look_at(place + mark_at * width, extra))
-            at = mark_at + 1
-            if first + mark_at >= self._next_box:
-                self._take_boxes(first + mark_at)
+        at = 0
+        marks = _marks(text)
+        looks = self._paragraphs.at([place + width * mark for mark in marks], extra)
+        parts, tables, fields, levels = self._parts, self._tables, self._fields, self._styles.levels
+        put = self._out.append
+        unclean = _CONTROL.search(text) is not None
+        for mark, look in zip(marks, looks, strict=True):
+            line, at, sign = text[at:mark], mark + 1, text[mark]
+            if look.depth or parts or tables or codec or sign == _CELL:
+                if line:
+                    parts.append((line, codec))
+                self._end(sign, look)
+            elif line:
+                if unclean or fields:
+                    line = self._clean(line)
+                line = line.strip()
+                if line:
+                    plain = look.outline < 0 and look.style not in levels
+                    put(Found(line) if plain else self._found(line, look))
+            if first + mark >= self._next_box:
+                self._take_boxes(first + mark)
         if at < len(text):
-            self._parts.append((text[at:], codec))
-            self._size += len(text) - at
-            if self._size > OFFICE_BLOCK_CHARS:
-                self._put(self._text(), look_at(place + (len(text) - 1) * width, extra))
+            self._rest(text[at:], codec, place + (len(text) - 1) * width, extra)
+
+    def _rest(self, text: str, codec: str | None, place: int, extra: bytes) -> None:
+        """The beginning of a paragraph whose mark is in the next stretch."""
+        self._parts.append((text, codec))
+        self._size += len(text)
+        if self._size > OFFICE_BLOCK_CHARS:
+            self._put(self._text(), *self._paragraphs.at([place], extra))
 
     def _take_boxes(self, upto: int) -> None:
         """Text boxes stand after the paragraph that anchors them."""
@@ -167,17 +184,18 @@ class Body:
                 text = decoded(text, codec)
         else:
             text = _joined(parts)
-        self._parts = []
+        parts.clear()
         self._size = 0
-        if _SIGNS.search(text):
-            if _HALVES.search(text):
-                text = text.encode(WIDE, "surrogatepass").decode(WIDE, "replace")
-            if self._fields or _FIELD.search(text):
-                text = self._without_codes(text)
-            text = text.translate(_CLEAN)
-        elif self._fields:
+        return self._clean(text).strip()
+
+    def _clean(self, text: str) -> str:
+        if not self._fields and not _CONTROL.search(text):
+            return text
+        if _HALVES.search(text):
+            text = text.encode(WIDE, "surrogatepass").decode(WIDE, "replace")
+        if self._fields or _FIELD.search(text):
             text = self._without_codes(text)
-        return text.strip()
+        return text.translate(_CLEAN)
 
     def _without_codes(self, text: str) -> str:
         fields, at = self._fields, 0
@@ -206,13 +224,19 @@ class Body:
             self._fields.clear()
         kept.append(text)
 
+    def _found(self, text: str, look: Look) -> Found:
+        style, styles = look.style, self._styles
+        level = styles.levels.get(style, 0)
+        if look.outline >= 0:
+            level = styles.level(style, look.outline)
+        if not level:
+            return Found(text)
+        return Found(text, "heading", level, style in styles.titles)
+
     def _put(self, text: str, look: Look) -> None:
         if not text:
             return
-        style = look.style
-        level = self._styles.level(style, look.outline)
-        title = style in self._styles.titles
-        found = Found(text, "heading" if level else "paragraph", level, title)
+        found = self._found(text, look)
         if not self._tables:
             self._out.append(found)
             return
@@ -258,6 +282,19 @@ class Body:
                 sink.extend(found for found in cell if found.kind.startswith("table"))
             table.rows += 1
         table.cells, table.held = [], 0
+
+
+def _marks(text: str) -> list[int]:
+    """Where paragraphs, cells and sections end."""
+    marks: list[int] = []
+    at = 0
+    for line in text.split("\r"):  # several times quicker than to look at every sign
+        if _CELL in line or "\x0c" in line:
+            marks += [at + match.start() for match in _MARK.finditer(line)]
+        at += len(line)
+        marks.append(at)
+        at += 1
+    return marks[:-1]
 
 
 def _cell_text(cell: list[Found]) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import struct
 from bisect import bisect_right
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from helpers.extract.compound import Stream
 from helpers.extract.doc_sprms import Effect, Look, effect_of, look_of
@@ -20,6 +20,7 @@ KEPT_PAGES = 64  # pages remembered: a fast-saved document comes back to them
 
 _Run = tuple[int, int, Effect]
 _PLAIN = Look()
+_FAR = 1 << 32
 
 
 class Pages:
@@ -68,81 +69,88 @@ class Paragraphs:
         self._looks: dict[bytes, Look] = {}
         self._low = self._high = 0  # the offsets that the page in hand formats
         self._ends: tuple[int, ...] = ()
-        self._raws: list[bytes] = []
-        self._kept: dict[int, tuple[tuple[int, ...], list[bytes]]] = {}
+        self._page: list[Look] = []
+        self._kept: dict[int, tuple[tuple[int, ...], list[Look]]] = {}
 
     @property
     def known(self) -> bool:
         """Whether the document says anything about its paragraphs."""
         return len(self._pages) > 0
 
-    def at(self, place: int, extra: bytes = b"") -> Look:
-        """The paragraph at an offset; `extra` are modifiers of the piece that holds it."""
-        if not self._low <= place < self._high:
-            self._turn(place)
-        at = bisect_right(self._ends, place)
-        raw = self._raws[at] if at < len(self._raws) and place >= self._low else b""
-        look = self._looks.get(raw)
-        if look is None or extra:
-            look = self._look(raw, extra)
-            if not extra:
-                if len(self._looks) >= KEPT_LOOKS:
-                    self._looks.clear()
-                self._looks[raw] = look
-        return look
+    def at(self, places: Iterable[int], extra: bytes = b"") -> list[Look]:
+        """The paragraphs at offsets; `extra` are modifiers of the piece that holds them."""
+        found = []
+        for place in places:
+            if not self._low <= place < self._high:
+                self._turn(place)
+            found.append(self._page[bisect_right(self._ends, place)])
+        return [self._modified(look, extra) for look in found] if extra else found
 
-    def _look(self, raw: bytes, extra: bytes) -> Look:
-        if len(raw) < 2 and not extra:
-            return _PLAIN
-        style, given = int.from_bytes(raw[:2], "little"), raw[2:]
-        look = look_of(style, given, self._old)
-        if look.huge >= 0:
-            given = self._huge(look.huge)
-            look = look_of(style, given, self._old)
-        if not extra:
-            return look
+    def _modified(self, look: Look, extra: bytes) -> Look:
         over = look_of(look.style, extra, False)
         depth = max(look.depth, over.depth)
         outline = over.outline if over.outline >= 0 else look.outline
-        return look._replace(
-            depth=depth, row_end=look.row_end or over.row_end, style=over.style, outline=outline
-        )
+        end = look.row_end or over.row_end
+        return look._replace(depth=depth, row_end=end, style=over.style, outline=outline)
 
     def _turn(self, place: int) -> None:
         """Take the page for an offset in hand."""
         index = self._pages.at(place)
+        starts = self._pages.starts
         if index < 0:
-            self._low, self._high = 0, self._pages.starts[0] if len(self._pages) else 1 << 32
-            self._ends, self._raws = (), []
+            self._low, self._high = 0, starts[0] if starts else _FAR
+            self._ends, self._page = (), [_PLAIN]
             return
         if index not in self._kept:
             if len(self._kept) >= KEPT_PAGES:
                 self._kept.clear()
             self._kept[index] = self._parsed(self._pages.page(index))
-        starts = self._pages.starts
         self._low = starts[index]
-        self._high = starts[index + 1] if index + 1 < len(starts) else 1 << 32
-        self._ends, self._raws = self._kept[index]
+        self._high = starts[index + 1] if index + 1 < len(starts) else _FAR
+        self._ends, self._page = self._kept[index]
 
-    def _parsed(self, page: bytes) -> tuple[tuple[int, ...], list[bytes]]:
-        """(where each paragraph ends, its style and modifiers)."""
+    def _parsed(self, page: bytes) -> tuple[tuple[int, ...], list[Look]]:
+        """(where each paragraph ends, what it is), and one more for what lies behind them."""
         count = page[-1] if page else 0
         width = 7 if self._old else 13
-        if not count or 4 * (count + 1) + width * count >= PAGE_BYTES:
-            return (), []
-        ends = struct.unpack_from(f"<{count}I", page, 4)
         table = 4 * (count + 1)
-        return ends, [self._raw(page, 2 * page[table + width * n]) for n in range(count)]
-
-    def _raw(self, page: bytes, at: int) -> bytes:
-        if not at:
-            return b""
-        size = page[at]
+        if not count or table + width * count >= PAGE_BYTES:
+            return (), [_PLAIN]
+        ends = struct.unpack_from(f"<{count}I", page, 4)
         if self._old:
-            return page[at + 1 : at + 1 + 2 * size]
-        if size:
-            return page[at + 1 : at + 2 * size]
-        return page[at + 2 : at + 2 + 2 * page[at + 1]] if at + 1 < PAGE_BYTES else b""
+            raws = [_old_raw(page, 2 * at) for at in page[table : table + width * count : width]]
+        else:
+            raws = [_raw(page, 2 * at) for at in page[table : table + width * count : width]]
+        known = self._looks
+        if len(known) >= KEPT_LOOKS:
+            known.clear()
+        looks = [known[raw] if raw in known else self._look(raw) for raw in raws]
+        looks.append(_PLAIN)
+        return (ends if list(ends) == sorted(ends) else tuple(sorted(ends))), looks
+
+    def _look(self, raw: bytes) -> Look:
+        look = _PLAIN
+        if len(raw) >= 2:
+            style = raw[0] | raw[1] << 8
+            look = look_of(style, raw[2:], self._old)
+            if look.huge >= 0:
+                look = look_of(style, self._huge(look.huge), self._old)
+        self._looks[raw] = look
+        return look
+
+
+def _raw(page: bytes, at: int) -> bytes:
+    """Style and modifiers of a paragraph that stand on a page, at an even place."""
+    if not at:
+        return b""
+    size = page[at]
+    if size:
+        return page[at + 1 : at + 2 * size]
+    return page[at + 2 : at + 2 + 2 * page[at + 1]]
+
+
+def _old_raw(page: bytes, at: int) -> bytes:
+    return page[at + 1 : at + 1 + 2 * page[at]] if at else b""
 
 
 class Characters:
