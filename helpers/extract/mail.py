@@ -18,7 +18,7 @@ from typing import BinaryIO
 
 from helpers import limits
 from helpers.errors import Unread, limit_reached
-from helpers.extract import mail_text, nested
+from helpers.extract import mail_text, nested, tnef
 from helpers.extract.blocks import Context, Item, Location
 from helpers.extract.mail_choice import Chosen, Leaf, chosen
 from helpers.extract.mail_parts import Part, part_at, uudecoded
@@ -85,14 +85,17 @@ class Message:
 
     @property
     def is_mail(self) -> bool:
-        return any(name.lower() in KNOWN_FIELDS for name in self._root.header)
+        return not KNOWN_FIELDS.isdisjoint(self._root.header)
 
     def items(self) -> Iterator[Item]:
         """Everything the message holds, in reading order."""
         found = chosen(self._root, web=self.is_archive)
-        yield from self._written.facts(self.subject, _facts(self._root))
+        if self._written.alone:
+            yield from self._written.facts(self.subject, _facts(self._root))
         if not self.is_archive:
             fields = [(name, self._root.field(name.lower())) for name in SHOWN_FIELDS]
+            if not self._root.field("date"):  # of a mail that was printed or pasted
+                fields.insert(3, ("Sent", self._root.field("sent")))
             files = [leaf.name for leaf in found.leaves if leaf.kind == "file"]
             yield from self._written.head(fields, files)
         yield from self.body(found)
@@ -100,13 +103,14 @@ class Message:
     def body(self, found: Chosen | None = None) -> Iterator[Item]:
         """The texts and attachments."""
         found = found or chosen(self._root)
+        texts = any(leaf.kind != "file" for leaf in found.leaves)
         for leaf in found.leaves:
             self._ctx.heartbeat()
-            yield from self._leaf(leaf)
+            yield from self._leaf(leaf, texts)
         for notice in found.notices:
             yield self._written.notice(notice.code, notice.message)
 
-    def _leaf(self, leaf: Leaf) -> Iterator[Item]:
+    def _leaf(self, leaf: Leaf, texts: bool) -> Iterator[Item]:
         try:
             if leaf.kind == "plain":
                 yield from self._plain(leaf.part)
@@ -114,7 +118,7 @@ class Message:
                 raw = yield from self._content(leaf.part)
                 yield from self._written.page(raw, leaf.part.charset, own_title=self.is_archive)
             else:
-                yield from self._file(leaf)
+                yield from self._file(leaf, texts)
         except Unread as error:
             if error.code != "empty":
                 yield nested.unread(error, self._written.label("text of the mail"))
@@ -146,7 +150,8 @@ class Message:
             raw = raw[:most]
         return _QUOTED_FROM.sub(rb"\1", raw) if self._quoted else raw
 
-    def _file(self, leaf: Leaf) -> Iterator[Item]:
+    def _file(self, leaf: Leaf, texts: bool) -> Iterator[Item]:
+        """An attachment; `texts` tells that the mail has a text of its own."""
         data: BinaryIO = leaf.part.raw()  # type: ignore[assignment]
         if leaf.part.is_encoded:
             try:
@@ -154,6 +159,11 @@ class Message:
             except Unread as error:
                 yield nested.unread(error, self._written.label(f"attachment {leaf.name}"))
                 return
+        if data.read(len(tnef.MAGIC)) == tnef.MAGIC:  # Outlook's envelope: its content counts
+            data.seek(0)
+            raw = data.read(limits.NESTED_BYTES)
+            yield from tnef.items(raw, self._ctx, self._written, with_text=not texts)
+            return
         yield from self._written.attachment(data, leaf.name, leaf.hint)
 
 

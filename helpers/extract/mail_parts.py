@@ -10,12 +10,10 @@ Does not: choose among parts, turn bytes into text, or follow what a part refers
 from __future__ import annotations
 
 import binascii
-import email.parser
-import email.policy
 import io
 import quopri
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from email.message import Message
 from typing import BinaryIO
@@ -32,7 +30,7 @@ _UU = ("x-uuencode", "x-uue", "uuencode", "uue")
 _FIELD = re.compile(rb"[!-9;-~]+[ \t]*:")
 _BASE64 = re.compile(rb"(?:[A-Za-z0-9+/]*=*\s+)*(?:[A-Za-z0-9+/]+=*\Z)?")
 _FROM_LINE = re.compile(rb">?From [^\n]*\n")
-_PARSER = email.parser.HeaderParser(policy=email.policy.compat32)
+_FIELD_END = re.compile(r"\r?\n(?![ \t])")
 _TYPE = re.compile(r"[\w.+-]+/[\w.+-]+")
 
 
@@ -72,7 +70,7 @@ class Part:
     """A message or a part of one: its header, and where its body lies in `file`."""
 
     file: BinaryIO
-    header: Message
+    header: Mapping[str, list[str]]
     start: int
     end: int
     usual_type: str = "text/plain"
@@ -80,25 +78,30 @@ class Part:
     @property
     def type(self) -> str:
         """The content type in lower case, such as "text/plain"."""
-        named = mail_text.words(str(self.header.get("content-type") or ""))
+        named = mail_text.words(self._first("content-type"))
         found = _TYPE.match(named.partition(";")[0].strip())
         return found[0].lower() if found else self.usual_type
 
     @property
     def disposition(self) -> str:
         """ "attachment", "inline", or "" where nothing is said."""
-        return str(self.header.get("content-disposition") or "").partition(";")[0].strip().lower()
+        return self._first("content-disposition").partition(";")[0].strip().lower()
 
     @property
     def encoding(self) -> str:
         """The content transfer encoding in lower case."""
-        named = str(self.header.get("content-transfer-encoding") or "")
+        named = self._first("content-transfer-encoding")
         return named.partition(";")[0].strip().strip('"').lower()
 
     def parameter(self, name: str, field: str = "content-type") -> str:
         """A parameter of a header field, decoded; "" where there is none."""
+        written = self._first(field)
+        if ";" not in written:
+            return ""
+        parser = Message()
+        parser[field] = written[:FIELD_CHARS]  # it is slow on hostile ones
         try:
-            value = self.header.get_param(name, "", field)
+            value = parser.get_param(name, "", field)
         except (ValueError, TypeError, IndexError, KeyError):  # of malformed continuations
             return ""
         if isinstance(value, tuple):
@@ -118,13 +121,19 @@ class Part:
 
     def field(self, name: str) -> str:
         """A header field, decoded and on one line; all of them joined where there are several."""
-        found = (mail_text.words(str(value)) for value in self.header.get_all(name) or ())
+        if name not in self.header:
+            return ""
+        found = map(mail_text.words, self.header[name])
         return ", ".join(" ".join(value.split()) for value in found if value.strip())
 
     @property
     def is_encoded(self) -> bool:
         """Whether the body in the file is not the content itself."""
         return self.encoding in ("base64", "quoted-printable", *_UU)
+
+    def _first(self, name: str) -> str:
+        values = self.header.get(name)
+        return values[0] if values else ""
 
     def raw(self) -> Slice:
         """The body as it lies in the file."""
@@ -181,11 +190,10 @@ def part_at(file: BinaryIO, start: int, end: int, usual_type: str = "text/plain"
     block = file.read(min(limits.MAIL_HEADER_BYTES, end - start))
     first, last = _header_span(block)
     body = min(end, start + last + _blank_line(block, last))
-    header = _PARSER.parsestr(mail_text.header_text(block[first:last]))
-    for name in ("content-type", "content-disposition"):  # the parser of their parameters is slow
-        value = str(header.get(name) or "")
-        if len(value) > FIELD_CHARS:
-            header.replace_header(name, value[:FIELD_CHARS])
+    header: dict[str, list[str]] = {}
+    for field in _FIELD_END.split(mail_text.header_text(block[first:last])):
+        name, _, value = field.partition(":")
+        header.setdefault(name.strip().lower(), []).append(value.strip())
     return Part(file, header, body, end, usual_type)
 
 
@@ -279,7 +287,8 @@ def _text_from_base64(raw: bytes) -> bytes:
     """A text whose base64 may be followed by the plain lines of a mailing list, or be none."""
     encoded = _BASE64.match(raw)
     length = encoded.end() if encoded else 0
-    if length < len(raw.strip()) / 2:
+    ended = raw[:length].rstrip().endswith(b"=")
+    if length < len(raw.strip()) / 2 and not ended:
         return raw
     rest = raw[length:]
     return b"".join(_from_base64(iter([raw[:length]]))) + (b"\n" + rest if rest.strip() else b"")

@@ -32,6 +32,11 @@ class Writer:
         self._ctx, self._place, self._within = ctx, place, within
         self._outline = Outline()
 
+    @property
+    def alone(self) -> bool:
+        """Whether this is a file of its own, to which a title belongs."""
+        return self._place is None
+
     def facts(self, subject: str, extra: dict[str, str]) -> Iterator[Metadata]:
         """The title of a file of its own, sender and date for programs."""
         if self._place is None:

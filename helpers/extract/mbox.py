@@ -24,7 +24,7 @@ from helpers.extract.mail_parts import lines_beginning, part_at
 PEEK_BYTES = 200  # bytes behind a From line within which a header field must begin
 
 _DATED = re.compile(rb"From .{0,500}?\b\d{1,2}:\d\d(?::\d\d)?\b|From .{0,500}?\b(?:19|20)\d\d\s*\Z")
-_FIELD = re.compile(rb"(?:>?From [^\n]*\n)?(?:[!-9;-~]+[ \t]*:|\r?\n)")
+_FIELD = re.compile(rb"(?:>?From [^\n]*\n)?(?:[!-9;-~]+[ \t]*:)")
 
 
 def read(file: BinaryIO, ctx: Context) -> Iterator[Item]:

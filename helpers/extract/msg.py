@@ -16,13 +16,14 @@ from typing import BinaryIO
 
 from helpers import limits
 from helpers.errors import Unread
-from helpers.extract import lzfu, mapi, nested, rtf, rtf_html
-from helpers.extract.blocks import Block, Context, Item, Notice
+from helpers.extract import mapi, nested
+from helpers.extract.blocks import Context, Item
 from helpers.extract.compound import STORAGE, CompoundFile, Entry, Path
 from helpers.extract.mail import Message
 from helpers.extract.mail_parts import part_at
 from helpers.extract.mail_writer import Writer
 from helpers.extract.mapi import Properties
+from helpers.extract.outlook_item import body, facts, fields_of
 
 PROPERTIES = "__properties_version1.0"
 RECIPIENT, ATTACHMENT, VALUE = "__recip_version1.0_", "__attach_version1.0_", "__substg1.0_"
@@ -71,7 +72,7 @@ def items(container: _Container, path: Path, ctx: Context, kind: str) -> Iterato
     yield from written.facts(mapi.subject(found), facts(found))
     signed = found.line(mapi.CLASS).upper().startswith("IPM.NOTE.SMIME")
     shown = [pair for pair in attached if not (signed or _is_picture(pair[1]))]
-    fields = _fields(container, folders, found)
+    fields = fields_of(found, _people(container, folders, found))
     yield from written.head(fields, [_name(own) for _, own in shown])
     yield from body(found, written, ctx)
     if signed:
@@ -104,41 +105,6 @@ def properties(
     return Properties(values, around)
 
 
-def body(found: Properties, written: Writer, ctx: Context) -> Iterator[Item]:
-    """The text of an item: plain, else HTML, else RTF."""
-    try:
-        text = found.text(mapi.BODY)
-        if text.strip():
-            wide = found.values[mapi.BODY][0] == mapi.WIDE
-            yield from written.text(text, "UTF-16" if wide else found.page)
-            return
-        kind, raw = found.values.get(mapi.HTML, (0, b""))
-        if kind == mapi.WIDE:
-            raw = found.text(mapi.HTML).encode("utf-8", "replace")
-        if raw.strip(b"\0 \r\n\t"):
-            page = "utf-8" if kind == mapi.WIDE else found.html_page
-            yield from written.page(raw, page)
-        elif found.raw(mapi.RTF):
-            yield from _formatted(lzfu.inflated(found.raw(mapi.RTF)), written, ctx)
-    except Unread as error:
-        if error.code != "empty":
-            yield nested.unread(error, written.label("text of the mail"))
-
-
-def facts(found: Properties) -> dict[str, str]:
-    """Sender and date (ISO 8601) for programs."""
-    sender = sender_of(found)
-    sent = found.time(mapi.SENT) or found.time(mapi.DELIVERED)
-    told = {"from": sender[:200]} if sender else {}
-    return told | ({"date": sent.isoformat()} if sent else {})
-
-
-def sender_of(found: Properties) -> str:
-    author = mapi.person(found, mapi.AUTHOR, mapi.AUTHOR_ADDRESS, mapi.AUTHOR_SMTP)
-    sender = mapi.person(found, mapi.SENDER, mapi.SENDER_ADDRESS, mapi.SENDER_SMTP)
-    return author if "@" in author or not sender else sender
-
-
 # --- the parts of an item -----------------------------------------------------------------
 
 
@@ -165,7 +131,7 @@ def _numbered(folders: list[Path], start: str) -> list[Path]:
     return sorted(found, key=lambda folder: folder[-1].lower())
 
 
-def _fields(container: _Container, folders: list[Path], found: Properties) -> list[tuple[str, str]]:
+def _people(container: _Container, folders: list[Path], found: Properties) -> dict[str, list[str]]:
     people: dict[str, list[str]] = {}
     for folder in _numbered(folders, RECIPIENT)[: limits.MAIL_PARTS]:
         own = properties(container, folder, "part", found)
@@ -173,27 +139,7 @@ def _fields(container: _Container, folders: list[Path], found: Properties) -> li
         if shown:
             kind = _KINDS.get(own.whole(mapi.RECIPIENT_TYPE) & 3, "To")
             people.setdefault(kind, []).append(shown)
-    named = {"To": found.line(mapi.SHOWN_TO), "Cc": found.line(mapi.SHOWN_CC)}
-    lines = [("From", sender_of(found) or ", ".join(people.get("From", [])))]
-    lines += [(kind, ", ".join(people.get(kind, [])) or named[kind]) for kind in ("To", "Cc")]
-    sent = found.time(mapi.SENT) or found.time(mapi.DELIVERED)
-    lines.append(("Date", sent.strftime("%Y-%m-%d %H:%M UTC") if sent else ""))
-    lines.append(("Subject", mapi.subject(found)))
-    if not found.line(mapi.CLASS).upper().startswith("IPM.NOTE"):
-        lines += [("Name", found.line(mapi.NAME))]
-        lines += [(label, found.line(number)) for number, label in mapi.CARD.items()]
-    return lines
-
-
-def _formatted(raw: bytes, written: Writer, ctx: Context) -> Iterator[Item]:
-    if rtf_html.holds_html(raw):
-        yield from written.page(rtf_html.html_of(raw).encode("utf-8", "replace"), "utf-8")
-        return
-    for item in rtf.read(io.BytesIO(raw), ctx):
-        if isinstance(item, Block):
-            yield written.block(item.text, item.kind, item.level)
-        elif isinstance(item, Notice):
-            yield written.notice(item.code, item.message)
+    return people
 
 
 # --- attachments --------------------------------------------------------------------------
@@ -222,9 +168,7 @@ def _attachment(
     content = (*folder, f"{VALUE}37010102")
     entry = container.entries.get(tuple(part.lower() for part in inner))
     if entry is not None and entry.kind == STORAGE and (*inner, PROPERTIES) in container:
-        yield from written.inner(
-            lambda ctx: items(container, inner, ctx, "embedded"), f"{name}.msg", 0
-        )
+        yield from written.inner(lambda ctx: items(container, inner, ctx, "embedded"), name, 0)
     elif content in container:
         data: BinaryIO = container.open(*content)  # type: ignore[assignment]
         yield from written.attachment(data, name)

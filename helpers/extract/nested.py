@@ -20,7 +20,7 @@ from helpers.errors import Unread, limit_reached
 from helpers.extract import formats
 from helpers.extract.blocks import Block, Context, Item, Location, Metadata, Notice
 from helpers.recognition import Within
-from helpers.source.refuse import SECRET_NAME, find_secret, is_secret_name, secret_content
+from helpers.source.refuse import SECRET_NAME, SecretScan, is_secret_name, secret_content
 
 SEPARATE = "Save it as a file of its own and index that."
 NAME_CHARS = 120  # code points of a member's name in a label
@@ -70,12 +70,7 @@ def read_nested(
     """
 
     def started(inner: Context) -> Iterator[Item]:
-        data.seek(0)
-        if is_secret_name(name.lower()):
-            raise Unread("sensitive", SECRET_NAME.reason, SECRET_NAME.remedy)
-        secret = find_secret(data.read(limits.NESTED_BYTES))
-        if secret is not None:
-            raise secret_content(secret)
+        _refuse_secrets(data, name)
         found = formats.detect(data, name)
         if wanted is not None and not wanted(found):
             return iter(())
@@ -156,6 +151,18 @@ def _admitted(size: int, name: str, ctx: Context) -> Context:
             raise limit_reached(what, reached, most, unit, SEPARATE)
     ctx.heartbeat()
     return dataclasses.replace(ctx, name=name, size=size, inside=Depth(level, cost))
+
+
+def _refuse_secrets(data: BinaryIO, name: str) -> None:
+    """What is refused in a folder is refused in here: names and content of keys and passwords."""
+    if is_secret_name(name.lower()):
+        raise Unread("sensitive", SECRET_NAME.reason, SECRET_NAME.remedy)
+    data.seek(0)
+    scan = SecretScan()
+    for block in iter(lambda: data.read(limits.DIGEST_BLOCK_BYTES), b""):
+        scan.feed(block)
+    if scan.found is not None:
+        raise secret_content(scan.found)
 
 
 def _notices(error: Unread, place: str, cost: Inside) -> Iterator[Notice]:
