@@ -1,10 +1,11 @@
 """PDF, page by page: pypdf opens the file, our own reading of the page content gives the text.
 
 Promises: each block carries its page; a page whose text layer is missing or unusable is
-reported and its letters are not indexed; one bad page does not cost the others; memory is that
+recognised as a picture where something can, else reported, and its letters are not indexed; a
+page with a text layer keeps it; one bad page does not cost the others; memory is that
 of one page; nothing is printed, whatever pypdf has to say; streams, pages, forms and nesting
 are capped.
-Does not: recognise images, run scripts, open attachments, or ask for passwords (a file that
+Does not: draw pages, run scripts, open attachments, or ask for passwords (a file that
 opens with the empty password is read, whatever its owner forbids).
 """
 
@@ -14,7 +15,8 @@ import io
 import logging
 import re
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any, BinaryIO
 
 from helpers import limits
@@ -27,21 +29,22 @@ from helpers.extract import (
     pdf_text,
     pdf_thai,
     pdf_unmapped,
+    recognised,
 )
 from helpers.extract.blocks import Block, Context, Item, Location, Metadata, Notice
 from helpers.extract.pdf_content import Page
 from helpers.extract.pdf_font import Font, GlyphTables
+from helpers.recognition import Pending, Wanted
 
-SCAN_REMEDY = (
-    "This version does not recognise text in images: run the file through an OCR program "
-    "and sync again"
-)
 SAVE_REMEDY = "Open it in a PDF program and save it again"
 RELEASE_PAGES = 20  # pages after which pypdf's cache of objects is emptied
 RUNNING_PAGES = 2  # pages ahead in which a running head must come back
 FONTS_KEPT = 200  # fonts of one document
 OUTLINES_ONLY = 20  # filled shapes on a page without letters: text drawn as outlines
 EMPTY_STREAM_BYTES = 24  # bytes of a packed stream that may well hold nothing
+PAGES_AHEAD = 4  # pages that are parsed while one is being recognised
+COVER_SHARE = 0.5  # of the page: an image that large may be a scan, in spite of ...
+STAMP_LETTERS = 80  # ... at most so many letters of text on it, such as a stamp or a page number
 HIDDEN_SHARE = 0.8  # of a page's letters: above it they are the result of an OCR program
 
 _SPACES = re.compile(r"\s+")
@@ -51,6 +54,17 @@ _NO_TITLE = re.compile(
     r".*\.(?:pdf|docx?|pptx?|xlsx?|odt|hwp|indd|dvi|tex|txt|html?|rtf|qxd))$",
     re.I,
 )
+
+
+@dataclass(slots=True)
+class _Page:
+    """What one page gave; `pending` is its recognition, `instead` what its failure means."""
+
+    number: int
+    place: Location
+    items: list[Item] = field(default_factory=list)
+    pending: Pending | None = None
+    instead: str = ""
 
 
 def read(file: BinaryIO, ctx: Context) -> Iterator[Item]:
@@ -89,7 +103,7 @@ def _demoted(page: list[Item], known: set[str]) -> Iterator[Item]:
 class _Document:
     def __init__(self, file: BinaryIO, ctx: Context) -> None:
         self.pypdf = _library()
-        self.heartbeat = ctx.heartbeat
+        self.heartbeat, self.recognize = ctx.heartbeat, ctx.recognize
         self.reader, self.count = _opened(self.pypdf, file, ctx.size)
         self.tables = _glyph_tables()
         self.fonts: dict[Any, tuple[Any, Font]] = {}
@@ -99,33 +113,57 @@ class _Document:
     # --- pages -----------------------------------------------------------------------
 
     def pages(self) -> Iterator[list[Item]]:
-        """The items of each page."""
+        """The items of each page. Parsing goes ahead of pages that are being recognised."""
         outline = self.outline()
+        waiting: deque[_Page] = deque()
         for number in range(1, self.count + 1):
             self.heartbeat()
             place = Location("page", f"p. {number}", number)
-            yield self._page(number, place, outline.get(number, {}))
+            waiting.append(self._page(number, place, outline.get(number, {})))
+            while waiting and (waiting[0].pending is None or len(waiting) > PAGES_AHEAD):
+                yield self._counted(waiting.popleft())
             if number % RELEASE_PAGES == 0:
                 self.reader.resolved_objects.clear()
+        while waiting:
+            yield self._counted(waiting.popleft())
 
-    def _page(self, number: int, place: Location, titles: Mapping[str, int]) -> list[Item]:
-        """The blocks of one page, or a notice why there are none."""
+    def _counted(self, page: _Page) -> list[Item]:
+        items = self._settled(page)
+        self.readable += any(isinstance(item, Block) for item in items)
+        return items
+
+    def _settled(self, page: _Page) -> list[Item]:
+        """The items of a page whose recognition, if any, has come to an end."""
+        if page.pending is not None:
+            beside = "\n".join(item.text for item in page.items if isinstance(item, Block))
+            try:
+                page.items += recognised.blocks(page.pending.result(), page.place, beside)
+            except Unread as unread:
+                if beside and isinstance(unread, recognised.Illegible):
+                    return page.items
+                reason = f"Page {page.number} {page.instead}: {unread.reason}"
+                error = Unread(unread.code, reason, unread.remedy)
+                page.items.append(self._refuse(error, page.place))
+        return page.items
+
+    def _page(self, number: int, place: Location, titles: Mapping[str, int]) -> _Page:
+        """The blocks of one page, a question, or a notice why there are none."""
+        page = _Page(number, place)
         try:
             content, notes = self._content(number)
-            found = list(self._blocks(content, notes, number, place, titles))
+            self._read(page, content, notes, titles)
         except self.pypdf.errors.LimitReachedError:
             most = limits.PDF_STREAM_BYTES
             error = limit_reached(
                 f"A stream of page {number}", most + 1, most, "bytes", "Print the page anew"
             )
-            found = [self._refuse(error, place)]
-        except MemoryError:
+            page.items = [self._refuse(error, place)]
+        except (MemoryError, ConnectionError):
             raise
         except Exception as error:
             reason = f"Page {number} is damaged: {type(error).__name__}: {error}"
-            found = [self._refuse(Unread("corrupt", reason[:300], SAVE_REMEDY), place)]
-        self.readable += any(isinstance(item, Block) for item in found)
-        return found
+            page.items = [self._refuse(Unread("corrupt", reason[:300], SAVE_REMEDY), place)]
+        return page
 
     def _content(self, number: int) -> tuple[Page, list[str]]:
         source = self.reader.pages[number - 1]
@@ -152,14 +190,10 @@ class _Document:
         except Exception:  # a broken font: its glyphs count as unknown
             return Font({}, GlyphTables())
 
-    def _blocks(
-        self,
-        content: Page,
-        notes: list[str],
-        number: int,
-        place: Location,
-        titles: Mapping[str, int],
-    ) -> Iterator[Item]:
+    def _read(
+        self, page: _Page, content: Page, notes: list[str], titles: Mapping[str, int]
+    ) -> None:
+        number, place, items = page.number, page.place, page.items
         lines = pdf_layout.lines_of(content.spans)
         texts = pdf_thai.restore_aa([pdf_text.repair(line.text) for line in lines])
         texts = pdf_thai.repair_page(pdf_unmapped.resolve(texts))
@@ -167,34 +201,48 @@ class _Document:
             line.text = text
         verdict = pdf_text.judge("\n".join(texts))
         if verdict.usable:
-            hidden = sum(len(span.text) for span in content.spans if span.hidden)
-            total = sum(len(span.text) for span in content.spans)
-            recognised = content.images > 0 and hidden > total * HIDDEN_SHARE
-            for paragraph in pdf_layout.paragraphs_of(lines):
-                text = pdf_text.without_unknown(paragraph.text)
-                if text.strip():
-                    level = titles.get(_key(text)) or paragraph.heading_level
-                    yield Block(text, "heading" if level else "paragraph", level, place, recognised)
+            items += _layer(content, lines, place, titles)
         if content.truncated:
             most = limits.PDF_PAGE_INSTRUCTIONS
             reason = (
                 f"Page {number} has more than {limits.PDF_PAGE_CHARS:,} characters or {most:,} "
                 "instructions; the rest of it was left out"
             )
-            yield Notice("limit_reached", reason, place)
-        if verdict.reason:
-            yield self._judged(verdict, number, place)
+            items.append(Notice("limit_reached", reason, place))
+        if verdict.usable and verdict.reason:
+            reason = f"Page {number} is damaged in part: {verdict.reason}"
+            items.append(Notice("no_text", reason, place))
+        elif verdict.reason:
+            self._ask(page, f"has an unusable text layer ({verdict.reason})")
         elif not lines and not notes and (content.images or content.shapes > OUTLINES_ONLY):
-            reason = f"Page {number} is an image without a text layer"
-            yield self._refuse(Unread("no_text", reason, SCAN_REMEDY), place)
-        for note in notes:
-            yield Block(pdf_text.repair(note), "paragraph", 0, place)
+            self._ask(page, "is an image without a text layer")
+        elif self._is_stamped_scan(content, number, texts):
+            self._ask(page, "is an image with a little text on it")
+        items += [Block(pdf_text.repair(note), "paragraph", 0, place) for note in notes]
 
-    def _judged(self, verdict: pdf_text.Verdict, number: int, place: Location) -> Notice:
-        if verdict.usable:
-            return Notice("no_text", f"Page {number} is damaged in part: {verdict.reason}", place)
-        reason = f"Page {number} has an unusable text layer: {verdict.reason}"
-        return self._refuse(Unread("no_text", reason, SCAN_REMEDY), place)
+    def _ask(self, page: _Page, what: str) -> None:
+        """Have a page recognised: it counts as what it is where nothing can."""
+        page.instead = what
+        dpi = _dpi(*self._size(page.number))
+        wanted = Wanted("page", page.number, self.count, dpi)
+        page.pending = self.recognize.begin(wanted)
+
+    def _is_stamped_scan(self, content: Page, number: int, texts: Iterable[str]) -> bool:
+        if not content.images or sum(map(len, texts)) > STAMP_LETTERS:
+            return False
+        width, height = self._size(number)
+        hidden = any(span.hidden for span in content.spans)  # an OCR program has been there
+        return not hidden and content.covered > COVER_SHARE * width * height
+
+    def _size(self, number: int) -> tuple[float, float]:
+        """Points of the page's visible part; A4 where it does not say."""
+        try:
+            box = self.reader.pages[number - 1].cropbox
+            width, height = abs(float(box.width)), abs(float(box.height))
+            unit = float(self.reader.pages[number - 1].get("/UserUnit", 1) or 1)
+            return max(1.0, width * unit), max(1.0, height * unit)
+        except Exception:
+            return 595.0, 842.0
 
     def _refuse(self, error: Unread, place: Location) -> Notice:
         if len(self.refused) < 10:
@@ -208,7 +256,7 @@ class _Document:
         if not self.refused:
             raise Unread("empty", "The file holds no text", "")
         codes = [error.code for error in self.refused]
-        for code in ("limit_reached", "no_text", "corrupt"):
+        for code in ("limit_reached", "no_text", "timeout", "corrupt"):
             if code in codes:
                 first = self.refused[codes.index(code)]
                 if self.count == 1:
@@ -246,6 +294,27 @@ class _Document:
             number = self.reader.get_destination_page_number(entry)
             if number is not None and isinstance(entry.title, str):
                 found.setdefault(number + 1, {})[_key(entry.title)] = level
+
+
+def _layer(
+    content: Page, lines: list[pdf_layout.Line], place: Location, titles: Mapping[str, int]
+) -> Iterator[Block]:
+    """The blocks of a text layer; one that an OCR program put under an image is told apart."""
+    hidden = sum(len(span.text) for span in content.spans if span.hidden)
+    total = sum(len(span.text) for span in content.spans)
+    by_ocr = content.images > 0 and hidden > total * HIDDEN_SHARE
+    for paragraph in pdf_layout.paragraphs_of(lines):
+        text = pdf_text.without_unknown(paragraph.text)
+        if text.strip():
+            level = titles.get(_key(text)) or paragraph.heading_level
+            yield Block(text, "heading" if level else "paragraph", level, place, by_ocr)
+
+
+def _dpi(width: float, height: float) -> int:
+    """Dots per inch at which a page of so many points stays within the caps."""
+    inches = (width / 72, height / 72)
+    by_area = (limits.OCR_PIXELS / (inches[0] * inches[1])) ** 0.5
+    return max(1, int(min(limits.OCR_DPI, by_area, limits.OCR_SIDE_PIXELS / max(inches))))
 
 
 def _key(title: str) -> str:

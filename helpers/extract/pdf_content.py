@@ -95,6 +95,7 @@ class Page:
     def __init__(self, font_of: Callable[[Any], Font], heartbeat: Callable[[], None]) -> None:
         self.spans: list[Span] = []
         self.images = 0
+        self.covered = 0.0  # square points of the largest image
         self.shapes = 0
         self.truncated = False
         self._font_of = font_of
@@ -167,6 +168,7 @@ class _Interpreter:
                     self._operate(operation)
                 elif match[5] == b"ID":
                     found = _IMAGE_END.search(data, match.end())
+                    self._image()
                     self._clear()
                     return found.end() if found else None
                 else:  # lines, colours and the like
@@ -228,7 +230,7 @@ class _Interpreter:
         form = _entry(self.resources, "/XObject", operands[0])
         kind = form.get("/Subtype")
         if kind == "/Image":
-            self.page.images += 1
+            self._image()
         elif kind == "/Form" and self.page.may_enter(self.depth):
             state = self.state.copy()
             if "/Matrix" in form:
@@ -236,6 +238,11 @@ class _Interpreter:
             resources = pdf_objects.resolve(form.get("/Resources")) or self.resources
             inner = _Interpreter(self.page, resources, state, self.depth + 1)
             inner.run(form.get_data())
+
+    def _image(self) -> None:
+        a, b, c, d, _, _ = self.state.matrix
+        self.page.images += 1
+        self.page.covered = max(self.page.covered, abs(a * d - b * c))
 
     def fill(self, operands: list[Any]) -> None:
         self.page.shapes += 1

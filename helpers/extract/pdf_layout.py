@@ -130,6 +130,20 @@ def paragraphs_of(lines: list[Line]) -> list[Paragraph]:
     return found
 
 
+def joined(lines: list[str]) -> str:
+    """Lines of one paragraph as one text: words that the line end parted are whole again."""
+    words = Counter(word for line in lines for word in line.split())
+    parts = lines[:1]
+    for before, line in pairwise(lines):
+        dropped, gap = _seam(before, line, words, False)
+        if gap == "" and not dropped and _is_hangul(before[-1]):
+            gap = "" if _is_parted(before, line, words) else " "
+        if dropped:
+            parts[-1] = parts[-1][:-dropped]
+        parts += (gap, line)
+    return "".join(parts)
+
+
 def _add(found: list[Paragraph], paragraph: Paragraph) -> None:
     """Keep a paragraph; rows of a list or table that follow closely share one."""
     last = found[-1] if found else None

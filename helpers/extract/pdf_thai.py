@@ -16,6 +16,7 @@ FRAGMENT_LETTERS = 2.2  # mean length of the pieces between spaces: letters plac
 RUN_CHARS = 400  # code points of a run that is tried word by word
 
 _RUN = re.compile("[\u0e01-\u0e2e\u0e30-\u0e3a\u0e40-\u0e4e]+")
+_LAST_RUN = re.compile(_RUN.pattern + "$")
 # No syllable ends in a consonant with a tone after one that bears a vowel sign: a tone slipped.
 _SLIPPED_TONE = re.compile(
     "([\u0e01-\u0e2e][\u0e31\u0e34-\u0e39])([\u0e01-\u0e2e])([\u0e48-\u0e4b])"
@@ -48,6 +49,32 @@ def repair_page(lines: list[str]) -> list[str]:
     if letters >= EVIDENCE_LETTERS and "\u0e33" not in joined:
         lines = [_RUN.sub(lambda m: _with_am(m[0]), line) for line in lines]
     return lines
+
+
+def close_gaps(text: str) -> str:
+    """`text` without the spaces inside Thai words that a recognition of letters puts there: a
+    space goes where both sides together are listed words and one side alone is not.
+    """
+    if not _GAPS.search(text):
+        return text
+    done, *parts = _GAPS.split(text)
+    for part in parts:
+        left, right = _LAST_RUN.search(done), _RUN.match(part)
+        if left and right and _belong_together(left[0], right[0]):
+            done += part
+        else:
+            done += " " + part
+    return done
+
+
+def _belong_together(left: str, right: str) -> bool:
+    left, right = left[-RUN_CHARS:], right[:RUN_CHARS]
+    return _unlisted(left + right) < _unlisted(left) + _unlisted(right)
+
+
+def _unlisted(run: str) -> int:
+    """Letters of a run that fall into no listed word."""
+    return sum(len(piece) for piece in thai.pieces(run) if not thai.is_word(piece))
 
 
 def _is_fragmented(text: str) -> bool:

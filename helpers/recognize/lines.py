@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 SURE = 0.75  # confidence from which a line is not tried again
 JUNK = 0.35  # confidence below which a line is left out: signatures, dirt, edges
@@ -15,6 +16,7 @@ BETTER = 0.04  # confidence that another reading of a line must gain
 UNSURE_SHARE = 0.03  # of a page's letters in unsure lines: above it the page is tried again
 LEGIBLE = 0.5  # mean confidence of a page that is text
 LEAST_LETTERS = 3  # of a page that is text
+FULL = 0.85  # of its paragraph's longest line: a line that long was ended by the margin
 COVERED = 0.5  # of the smaller box, from which two boxes hold the same line
 _WORD, _COLUMNS = "5", 12  # of TSV: the level of a word, the columns of a row
 
@@ -103,7 +105,23 @@ def better_of(one: list[Line], other: list[Line]) -> list[Line]:
 
 
 def paragraphs(lines: Sequence[Line]) -> list[tuple[str, float]]:
-    """Text and confidence of each paragraph, in reading order, without junk lines."""
+    """Text and confidence of each paragraph, in reading order, without junk lines. A line end
+    inside a paragraph is one where the text was too long for the line; rows of a list or of an
+    address are paragraphs of their own.
+    """
+    found: list[list[Line]] = []
+    for group in _blocks(lines):
+        longest = max(_length(line) for line in group)
+        found.append(group[:1])
+        for before, line in pairwise(group):
+            if _length(before) >= longest * FULL:
+                found[-1].append(line)
+            else:
+                found.append([line])
+    return [("\n".join(line.text for line in group), mean(group)) for group in found]
+
+
+def _blocks(lines: Sequence[Line]) -> list[list[Line]]:
     found: list[list[Line]] = []
     for line in lines:
         if line.confidence < JUNK:
@@ -112,7 +130,12 @@ def paragraphs(lines: Sequence[Line]) -> list[tuple[str, float]]:
             found[-1].append(line)
         else:
             found.append([line])
-    return [("\n".join(line.text for line in group), mean(group)) for group in found]
+    return found
+
+
+def _length(line: Line) -> int:
+    """Along the line, which runs upwards where the picture lies on its side."""
+    return max(line.box[2] - line.box[0], line.box[3] - line.box[1])
 
 
 def _same(one: Box, other: Box) -> bool:

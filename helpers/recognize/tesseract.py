@@ -4,8 +4,8 @@ One look tells orientation and script (`osd` data). The languages of that script
 lines that were read without confidence are tried with the other languages and another idea of
 the page's layout, and each line stays as it was read best.
 
-Promises: a page without legible letters is refused, not guessed at; what is kept under the same
-picture, version and languages is not read again.
+Promises: a page without legible letters gives nothing, and is not guessed at; what is kept under
+the same picture, version and languages is not read again.
 Does not: decode pictures in this process, or correct spelling.
 """
 
@@ -18,7 +18,7 @@ from pathlib import Path
 
 from helpers import limits
 from helpers.errors import Unread
-from helpers.recognition import Piece, Recognised
+from helpers.recognition import LACKING, Piece, Recognised
 from helpers.recognize import kept, render
 from helpers.recognize.command import Caps, CommandFailed
 from helpers.recognize.installed import Installed
@@ -27,7 +27,7 @@ from helpers.recognize.task import Task
 
 READING_VERSION = 1  # rises whenever the same picture would give other text
 WANTED = ("eng", "tha", "kor")  # languages without a setting, where installed
-AUTO, AUTO_TURNED, COLUMN = 3, 1, 4  # ways to lay out a page (--psm)
+AUTO, AUTO_TURNED, COLUMN, SPARSE = 3, 1, 4, 11  # ways to lay out a page (--psm)
 SCRIPTS = {"tha": "Thai", "kor": "Korean", "jpn": "Japanese", "ara": "Arabic", "rus": "Cyrillic"}
 ALONE = frozenset({"Korean", "Japanese"})  # whose data reads Latin letters and digits well itself
 DEBIAN = "apt install tesseract-ocr tesseract-ocr-tha tesseract-ocr-kor"
@@ -35,7 +35,6 @@ INSTALL = (
     f"Install Tesseract with your languages and sync again (Debian: {DEBIAN}; macOS: brew "
     "install tesseract tesseract-lang; Windows: the installer of UB Mannheim)."
 )
-LOOK_AGAIN = "Look at the file; a sharper scan may help."
 _OSD = re.compile(rb"^(Rotate|Script|Orientation confidence): *(\S+)", re.M)
 
 
@@ -107,10 +106,9 @@ class Tesseract:
                 break
             if best and not unsure(best):
                 break
-        if not legible(best):
-            raise Unread("no_text", f"nothing legible was found in it{self._lacking()}", LOOK_AGAIN)
-        pieces = tuple(Piece(text, sure) for text, sure in paragraphs(best))
-        return Recognised(pieces, self.name, {"ocr": f"{self.name} {'+'.join(self.languages)}"})
+        facts = {LACKING: ", ".join(self.missing)} if self.missing else {}
+        found = paragraphs(best) if legible(best) else []
+        return Recognised(tuple(Piece(text, sure) for text, sure in found), self.name, facts)
 
     def _attempts(self, script: str, turned: bool) -> list[tuple[tuple[str, ...], int]]:
         """Languages and layouts, in the order of trying."""
@@ -119,19 +117,13 @@ class Tesseract:
         latin = tuple(name for name in self.languages if SCRIPTS.get(name, "Latin") == "Latin")
         everything = self.languages
         if not own:
-            return [(everything, auto), (everything, AUTO_TURNED if turned else COLUMN)]
+            return [(everything, auto), (everything, AUTO_TURNED if turned else SPARSE)]
         if script == "Latin":
             return [(own, auto), (everything, auto)]
         both = own + latin
         first = own if script in ALONE else both
         layouts = [(first, auto), (both, auto), (first, auto if turned else COLUMN)]
         return list(dict.fromkeys(layouts))
-
-    def _lacking(self) -> str:
-        """What to say about languages that were not there to read it."""
-        if not self.missing:
-            return ""
-        return f" (Tesseract has no language data for {', '.join(self.missing)})"
 
 
 class _Runs:

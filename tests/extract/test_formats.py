@@ -176,7 +176,7 @@ def test_file_that_is_not_what_its_name_says_is_corrupt(raw: bytes, name: str) -
 @pytest.mark.parametrize(
     ("raw", "name", "told"),
     [
-        (b"\x89PNG\r\n\x1a\n", "a.txt", "Image named .txt"),
+        (b"\0\0\0\x20ftypheic", "a.txt", "HEIC, AVIF or other image named .txt"),
         (b"text", "a.xyz", "No reader for files .xyz"),
         (b"text", "unnamed", "No reader for files without an ending"),
         (b"{}", "a.gsheet", "Cloud pointer (.gsheet)"),
