@@ -119,18 +119,18 @@ def _styles(
             raise
         return headings, styles
     shapes = style = 0
-    for tag, start, end in records(data):
-        if tag == PARA_SHAPE and end - start >= 4:
-            look = int.from_bytes(data[start : start + 4], "little")
-            if look >> 23 & 3 == _OUTLINE:
-                headings[shapes] = min(DEEPEST_HEADING, 1 + (look >> 25 & 7))
-            shapes += 1
-        elif tag == STYLE:
-            name, at = string(data[:end], start)
-            level = heading_level(name) or heading_level(string(data[:end], at)[0])
+    for tag, start, _ in records(data, (PARA_SHAPE, STYLE)):
+        if tag == STYLE:
+            name, at = string(data, start)
+            level = heading_level(name) or heading_level(string(data, at)[0])
             if level:
                 styles[style] = level
             style += 1
+            continue
+        look = int.from_bytes(data[start : start + 4], "little")
+        if look >> 23 & 3 == _OUTLINE:
+            headings[shapes] = min(DEEPEST_HEADING, 1 + (look >> 25 & 7))
+        shapes += 1
     return headings, styles
 
 

@@ -164,21 +164,25 @@ class BodyReader:
             shape, style, shapes, tags, lines, following = unpack(data, at)
             while True:  # a paragraph, and those that begin a cell of their own behind it
                 end = at + lead
-                if following & 0xFFFFF == with_text:
+                what = following & 0xFFFFF
+                if what == with_text:
                     start, end = end, end + (following >> 20)
-                    if tags or end - start == WIDE_SIZE or end > room or data[end - 2] != 13:
+                    if tags or end > room or end - start == WIDE_SIZE or data[end - 2] != 13:
                         return at
                     text = utf_16_le_decode(data[start : end - 2], "replace")[0]
                     if not text.isprintable() and _CONTROLS.search(text):
                         return at
                     if text := text.strip():
-                        rank = headings.get(shape) or styles.get(style, 0)
-                        sink.append(paragraph(text, rank, aside) if rank or aside else text)
-                elif following & 0xFFFFF == without:
+                        rank = headings.get(shape) or styles.get(style)
+                        sink.append(paragraph(text, rank or 0, aside) if rank or aside else text)
+                elif what == without:
                     end -= 4
                 else:
                     return at
-                at = end + (4 + 8 * shapes if shapes else 0) + (4 + 36 * lines if lines else 0)
+                if lines and shapes:
+                    at = end + 8 + 8 * shapes + 36 * lines
+                else:
+                    at = end + (4 + 8 * shapes if shapes else 0) + (4 + 36 * lines if lines else 0)
                 head = data[at : at + 4]
                 if head == own:
                     break

@@ -111,14 +111,12 @@ class Grid:
         texts: list[str] = []
         after: list[Piece] = []
         for cell in cells:
-            first = cell[0]
-            if len(cell) == 1 and type(first) is str:
-                texts.append(first)
-            elif text := " ".join(_own(cell)):
-                texts.append(text)
+            try:
+                texts.append(" ".join(cell))  # type: ignore[arg-type]
+            except TypeError:  # something else than plain paragraphs, which are nearly all
+                if text := " ".join(_own(cell)):
+                    texts.append(text)
                 after += [piece for piece in cell if not _belongs_in_cell(piece)]
-            else:
-                after += cell
         if texts:
             kind = "table_header" if self.header or not self.rows else "table_row"
             self.sink.append((" ".join(CELL_SEPARATOR.join(texts).split()), kind, 0, ""))

@@ -69,17 +69,20 @@ def pieces(
         raise corrupt(f"its stream {name} is cut short")
 
 
-def records(data: bytes) -> Iterator[tuple[int, int, int]]:
-    """(tag, start, end) of the records of a stream held whole; what is cut off is left out."""
-    at, length = 0, len(data)
-    while at + 4 <= length:
-        header = _HEADER.unpack_from(data, at)[0]
-        size, at = header >> 20, at + 4
-        if size == WIDE_SIZE and at + 4 <= length:
-            size, at = _HEADER.unpack_from(data, at)[0], at + 4
-        if at + size > length:
-            return
-        yield header & 0x3FF, at, at + size
+def records(data: bytes, tags: tuple[int, ...]) -> Iterator[tuple[int, int, int]]:
+    """(tag, start, end) of the records of these tags in a stream held whole; what is cut off is
+    left out."""
+    at, last = 0, len(data) - 4
+    unpack = _HEADER.unpack_from
+    while at <= last:
+        header: int = unpack(data, at)[0]
+        size = header >> 20
+        at += 4
+        if size == WIDE_SIZE and at <= last:
+            size = unpack(data, at)[0]
+            at += 4
+        if header & 0x3FF in tags and at + size <= last + 4:
+            yield header & 0x3FF, at, at + size
         at += size
 
 
