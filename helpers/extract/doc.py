@@ -20,7 +20,7 @@ from helpers.extract.codepages import codec_of_language
 from helpers.extract.compound import CompoundFile, Stream
 from helpers.extract.doc_body import NOWHERE, Body, Found
 from helpers.extract.doc_pages import Characters, Pages, Paragraphs
-from helpers.extract.doc_stories import Box, anchored_boxes, header_ranges, ranges
+from helpers.extract.doc_stories import Box, anchored_boxes, header_ranges, ranges, whole
 from helpers.extract.doc_styles import read_fonts, read_styles
 from helpers.extract.doc_text import Stretch, Text
 from helpers.extract.opc import real_title
@@ -58,7 +58,7 @@ class _Document:
         self._text = Text(fib, self._main, clx, Characters(characters, old), fonts)
         self._paragraphs = Paragraphs(paragraphs, old, self._huge)
         self._styles = read_styles(self.part("styles"), old)
-        self.ranges = ranges(fib)
+        self.ranges = ranges(fib) if any(fib.counts) else whole(self._text.end)
         self._outline = Outline()
         self._chars = 0
 

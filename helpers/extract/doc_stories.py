@@ -31,6 +31,11 @@ def ranges(fib: Fib) -> dict[str, tuple[int, int]]:
     return found
 
 
+def whole(end: int) -> dict[str, tuple[int, int]]:
+    """The ranges of a document that counts no characters: all is body."""
+    return {name: (0, end) if name == "body" else (end, end) for name in STORIES}
+
+
 def header_ranges(table: bytes, old: bool, length: int) -> Iterator[tuple[str, int, int]]:
     """("header" or "footer", first, last) within the story of headers, empty ones left out."""
     count = len(table) // 4

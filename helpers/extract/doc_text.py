@@ -25,6 +25,7 @@ from helpers.extract.symbols import symbol_text
 STRETCH_BYTES = 128 * 1024
 SAMPLE_BYTES = 4 * 1024 * 1024  # of 8-bit text that is looked at for its charset
 OVERLAP = 8  # times the main stream's bytes that all pieces together may have
+MISSING_SHARE = 0.1  # of the text: with more of it missing a document counts as broken
 FOREIGN_LETTERS = 8  # Thai or Korean letters that outweigh the Western charset of 8-bit pieces
 
 _COMPRESSED = 0x40000000
@@ -68,13 +69,22 @@ class Text:
         self.pieces = _pieces(raw, fib.old, 2 if fib.wide else 1) if raw else []
         if not self.pieces and (fib.old or not raw):
             self.pieces = _one_piece(fib, total)
+        if total:  # some programs let the last piece run on
+            self.pieces = [
+                piece._replace(last=min(piece.last, total + 1))
+                for piece in self.pieces
+                if piece.first <= total
+            ]
         if not self.pieces:
             raise corrupt("its piece table is broken")
         held = sum((piece.last - piece.first) * piece.width for piece in self.pieces)
         if held > OVERLAP * self._size + STRETCH_BYTES:
             raise corrupt("its pieces lie over each other")
         self.end = self.pieces[-1].last
-        self.cut = any(p.place + (p.last - p.first) * p.width > self._size for p in self.pieces)
+        missing = sum(_missing(piece, self._size) for piece in self.pieces)
+        if missing > held * MISSING_SHARE:
+            raise corrupt(f"{missing:,} of the {held:,} bytes of its text are missing")
+        self.cut = missing > 0
         self._codec = self._narrow_codec(fib)
         self._pairs = fib.wide and self._has_pairs()
 
@@ -193,6 +203,12 @@ class Text:
         wide = [n for (n,) in struct.iter_unpack("<H", raw[: len(raw) & ~1]) if n > 0xFF]
         fit = sum(1 for n in wide if n >> 8 >= 0xA1 and n & 0xFF >= 0xA1)
         return fit * 10 >= len(wide) * 9
+
+
+def _missing(piece: _Piece, size: int) -> int:
+    """How many bytes of a piece lie beyond the end of the stream."""
+    length = (piece.last - piece.first) * piece.width
+    return min(length, max(0, piece.place + length - size))
 
 
 def decoded(text: str, codec: str) -> str:

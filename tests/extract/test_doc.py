@@ -357,9 +357,14 @@ def test_pieces_that_lie_over_each_other_are_refused() -> None:
     assert refused.code == "corrupt"
 
 
-def test_a_file_that_is_cut_off_gives_what_is_left_and_says_so() -> None:
+def test_a_file_without_much_of_its_text_is_told_as_corrupt() -> None:
     made = streams(Word({"body": plain("\n".join(f"line {n}" for n in range(500)))}))
-    found = items(packed({**made, "WordDocument": made["WordDocument"][:4_096]}))
+    assert refusal(packed({**made, "WordDocument": made["WordDocument"][:4_096]})).code == "corrupt"
+
+
+def test_a_file_without_its_end_gives_what_is_left_and_says_so() -> None:
+    made = streams(Word({"body": plain("\n".join(f"line {n}" for n in range(500)))}))
+    found = items(packed({**made, "WordDocument": made["WordDocument"][:10_000]}))
     told = [item for item in found if isinstance(item, Notice)]
     assert any(isinstance(item, Block) and item.text == "line 9" for item in found)
     assert [notice.code for notice in told] == ["part_unread"]
