@@ -23,6 +23,7 @@ from helpers.files import is_locked
 from helpers.jobs import queue
 from helpers.jobs import state as jobs
 from helpers.recognize import choose
+from helpers.recognize.kept import Kept
 from helpers.semantic import model
 from helpers.source.root import Root
 from helpers.store import database, documents, generations, schema
@@ -98,9 +99,9 @@ def sync_blocking(
 
 
 def clear_index(settings: Settings, kb_id: str | None, confirm: bool = False) -> dict[str, Any]:
-    """Delete the index, never a source file; {"cleared": true}. Refused while a job runs.
+    """Delete the index and what was recognised in scans, never a source file; {"cleared": true}.
 
-    Raises UsageError without `confirm`, BusyError naming the running job.
+    Refused while a job runs. Raises UsageError without `confirm`, BusyError naming the running job.
     """
     _known(settings, kb_id)
     if confirm is not True:
@@ -110,6 +111,7 @@ def clear_index(settings: Settings, kb_id: str | None, confirm: bool = False) ->
         )
     with queue.idle(settings):
         database.remove(settings.db)
+        Kept(settings.data_dir).clear()
     return {"cleared": True}
 
 

@@ -15,6 +15,7 @@ import contextlib
 import hashlib
 import json
 import os
+import shutil
 import time
 from dataclasses import asdict
 from pathlib import Path
@@ -61,6 +62,11 @@ class Kept:
         """Make the result under `other` found under `name` too."""
         if name != other:
             self._write(name, {"see": other})
+
+    def clear(self) -> None:
+        """Remove all of them."""
+        if self._folder is not None:
+            shutil.rmtree(self._folder, ignore_errors=True)
 
     def prune(self, most: int = limits.RECOGNISED_BYTES) -> int:
         """Remove what was unused for longest until `most` bytes are left; how many went."""
