@@ -2,9 +2,10 @@
 
 Promises: paragraphs in reading order, a heading by its style in any language of Word, table
 rows with their header row; text boxes, content controls, tracked insertions, SmartArt, charts
-and imported HTML are read; deletions and field codes are left out; of alternative contents
-one branch is read. A page is unknown in this format: the location is the heading path.
-Does not: number list items, lay out pages, or read embedded files and macros.
+and imported HTML are read, embedded and other imported documents as documents of their own;
+deletions and field codes are left out; of alternative contents one branch is read. A page is
+unknown in this format: the location is the heading path.
+Does not: number list items, lay out pages, or read macros.
 """
 
 from __future__ import annotations
@@ -15,11 +16,13 @@ from collections.abc import Iterator
 from typing import BinaryIO, cast
 
 from helpers.errors import Unread, limit_reached
+from helpers.extract import nested
 from helpers.extract.archive import SMALLER, Archive
 from helpers.extract.blocks import Block, Context, Item, Location, Metadata, Notice, Reader
 from helpers.extract.docx_body import Found, WordScanner
 from helpers.extract.docx_styles import Styles, read_styles
 from helpers.extract.drawing import drawing_texts
+from helpers.extract.embedded import embedded
 from helpers.extract.opc import Package, Relationship, real_title
 from helpers.extract.outline import Outline, only_page_number
 from helpers.limits import OFFICE_TEXT_CHARS
@@ -39,7 +42,10 @@ def read(file: BinaryIO, ctx: Context) -> Iterator[Item]:
 
     Raises Unread: encrypted, corrupt, limit_reached, empty, unsupported.
     """
-    yield from items(Package(Archive(file, ctx)), ctx)
+    archive = Archive(file, ctx)
+    package = Package(archive)
+    yield from items(package, ctx)
+    yield from embedded(archive, package, ctx)
 
 
 def items(package: Package, ctx: Context) -> Iterator[Item]:
@@ -131,7 +137,7 @@ class _Document:
         place = found.location or self._outline.paragraph()
         try:
             if found.include == "import":
-                yield from self._imported(arrow.target, place)
+                yield from self._imported(arrow.target)
                 return
             for text in drawing_texts(self._package, arrow.target):
                 yield from self._located(Found(text, location=place), related)
@@ -140,13 +146,14 @@ class _Document:
                 raise
             yield _unread_part(error)
 
-    def _imported(self, part: str, place: Location) -> Iterator[Item]:
+    def _imported(self, part: str) -> Iterator[Item]:
         reader = _reader_of_import(part)
-        if reader is None:
-            message = f"The imported part {part} is in a format that is not read"
-            yield Notice("part_unread", message, place)
-            return
         data = self._package.archive.whole(part)
+        if reader is None:
+            name = part.rpartition("/")[2]
+            imported = nested.opened(self._ctx)
+            yield from nested.read_nested(io.BytesIO(data), name, imported, f"imported {name}")
+            return
         ctx = Context(part, len(data), self._ctx.limits, self._ctx.heartbeat)
         for item in reader(io.BytesIO(data), ctx):
             if isinstance(item, Block):
@@ -156,7 +163,7 @@ class _Document:
 
 
 def _reader_of_import(part: str) -> Reader | None:
-    """altChunk parts: HTML and plain text are read, a document inside a document is not."""
+    """altChunk parts: HTML and plain text stand in their place, others are documents inside."""
     module = _IMPORT_READERS.get(part.rpartition(".")[2].casefold())
     return None if module is None else cast(Reader, importlib.import_module(module).read)
 

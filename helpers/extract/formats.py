@@ -27,8 +27,8 @@ TEXT_FAMILY_VERSION = 1  # part of every text format's fingerprint: encoding det
 class Format:
     """One format. `module` is the dotted name of its reader, None where it cannot be read
     yet; `package` the distribution its reader needs; `reader_version` rises whenever the
-    reader would give other blocks for the same bytes; `holds` tells that it holds documents of
-    other formats.
+    reader would give other blocks for the same bytes; `holds` is "documents" where it may hold
+    documents of other formats, "archives" where ZIP files may be among them.
     """
 
     name: str
@@ -38,7 +38,7 @@ class Format:
     reader_version: int = 1
     package: str | None = None
     is_text: bool = False
-    holds: bool = False
+    holds: str = ""
     file_names: tuple[str, ...] = ()
 
     @property
@@ -67,6 +67,7 @@ def _office(
     extensions: str,
     package: str | None = None,
     version: int = 1,
+    holds: str = "",
 ) -> Format:
     return Format(
         name,
@@ -75,6 +76,7 @@ def _office(
         f"helpers.extract.{module}",
         reader_version=version,
         package=package,
+        holds=holds,
     )
 
 
@@ -85,7 +87,7 @@ def _holder(name: str, label: str, module: str, extensions: str, version: int = 
         tuple(extensions.split()),
         f"helpers.extract.{module}",
         reader_version=version,
-        holds=True,
+        holds="archives",
     )
 
 
@@ -121,10 +123,19 @@ FORMATS = (
     _text("yaml", "YAML", "structured", "yaml yml"),
     _text("toml", "TOML", "structured", "toml"),
     _text("html", "HTML", "html", "html htm xhtml shtml", version=2),
-    _office("docx", "Word document", "docx", "docx docm dotx dotm", version=2),
-    _office("xlsx", "Excel workbook", "xlsx", "xlsx xltx"),
-    _office("xlsm", "Excel workbook with macros", "xlsx", "xlsm xltm"),
-    _office("pptx", "PowerPoint presentation", "pptx", "pptx pptm ppsx ppsm potx potm", version=2),
+    _office("docx", "Word document", "docx", "docx docm dotx dotm", version=3, holds="documents"),
+    _office("xlsx", "Excel workbook", "xlsx", "xlsx xltx", version=2, holds="documents"),
+    _office(
+        "xlsm", "Excel workbook with macros", "xlsx", "xlsm xltm", version=2, holds="documents"
+    ),
+    _office(
+        "pptx",
+        "PowerPoint presentation",
+        "pptx",
+        "pptx pptm ppsx ppsm potx potm",
+        version=3,
+        holds="documents",
+    ),
     _office("odt", "OpenDocument text", "odf", "odt ott odm oth", version=2),
     _office("ods", "OpenDocument spreadsheet", "odf", "ods ots", version=2),
     _office("odp", "OpenDocument presentation", "odf", "odp otp", version=2),
@@ -242,15 +253,21 @@ def fingerprint(found: Format, archives: bool = False) -> str:
     """Identifies the reader: its version and that of the package it uses, or "absent"; of a
     format that holds documents all readers, and whether `archives` are followed.
     """
+    parts = [_reader_identity(found)]
+    if found.holds:
+        readers = "+".join(_reader_identity(entry) for entry in FORMATS if entry.supported)
+        parts.append(f"inside={hashlib.sha256(readers.encode()).hexdigest()[:12]}")
+    if found.holds == "archives":
+        parts.append(f"archives={'on' if archives else 'off'}")
+    return "/".join(parts)
+
+
+def _reader_identity(found: Format) -> str:
     parts = [found.name, str(found.reader_version)]
     if found.is_text:
         parts.append(f"text{TEXT_FAMILY_VERSION}")
     if found.package is not None:
         parts.append(f"{found.package}={packages.version(found.package) or 'absent'}")
-    if found.holds:
-        others = (fingerprint(entry) for entry in FORMATS if entry.supported and not entry.holds)
-        inside = hashlib.sha256("+".join(others).encode()).hexdigest()[:12]
-        parts.append(f"inside={inside}, archives {'on' if archives else 'off'}")
     return "/".join(parts)
 
 

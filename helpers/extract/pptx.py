@@ -15,7 +15,8 @@ from helpers.errors import Unread, limit_reached
 from helpers.extract.archive import SMALLER, Archive
 from helpers.extract.blocks import CELL_SEPARATOR, Block, Context, Item, Location, Notice
 from helpers.extract.drawing import shown_texts
-from helpers.extract.equations import OmmlBuilder, marked
+from helpers.extract.embedded import embedded
+from helpers.extract.equations import read_equation
 from helpers.extract.markup import Attributes, OnEnd, OnStart, Scanner, first, names, severed, table
 from helpers.extract.opc import NAMESPACES, Package
 from helpers.limits import OFFICE_BLOCK_CHARS, OFFICE_RELATED_PARTS, OFFICE_TEXT_CHARS
@@ -37,7 +38,10 @@ def read(file: BinaryIO, ctx: Context) -> Iterator[Item]:
 
     Raises Unread: encrypted, corrupt, limit_reached, empty, unsupported.
     """
-    yield from items(Package(Archive(file, ctx)))
+    archive = Archive(file, ctx)
+    package = Package(archive)
+    yield from items(package)
+    yield from embedded(archive, package, ctx)
 
 
 def items(package: Package) -> Iterator[Item]:
@@ -189,14 +193,11 @@ class _Shapes:
         self.scanner.collect(self._parts.append)
 
     def _equation(self, attributes: Attributes) -> None:
-        built = OmmlBuilder()
-
-        def done() -> None:
-            text = marked(built.latex())
+        def done(text: str) -> None:
             self._texts += bool(text)
             self._parts.append(text)
 
-        self.scanner.divert(built.start, built.end, built.characters, done)
+        read_equation(self.scanner, done)
 
     def _field(self, attributes: Attributes) -> None:
         if attributes.get("type") == "slidenum":

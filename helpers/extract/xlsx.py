@@ -19,6 +19,7 @@ from helpers.extract import xlsx_rows
 from helpers.extract.archive import Archive
 from helpers.extract.blocks import Block, Context, Item, Notice
 from helpers.extract.drawing import shape_texts
+from helpers.extract.embedded import embedded
 from helpers.extract.markup import Attributes, Scanner, severed, table, unreferenced, whole
 from helpers.extract.number_format import Render, plain
 from helpers.extract.opc import NAMESPACES, Package
@@ -53,7 +54,10 @@ def read(file: BinaryIO, ctx: Context) -> Iterator[Item]:
 
     Raises Unread: encrypted, corrupt, limit_reached, empty, unsupported.
     """
-    yield from _Workbook(Package(Archive(file, ctx))).items()
+    archive = Archive(file, ctx)
+    package = Package(archive)
+    yield from _Workbook(package).items()
+    yield from embedded(archive, package, ctx)
 
 
 class _Workbook:
@@ -155,41 +159,22 @@ class _Cells:
 
     def take(self, found: xlsx_rows.Found) -> None:
         """Rows that did not go through the scanner."""
-        cells, shared, renders = self._cells, self._shared, self._renders
-        add, shared_of, render_of = cells.append, shared.get, renders.get
-        for number, style, kind, value, inline in found:
-            if value:
-                if kind == "s":
-                    shown = shared_of(value) or self._shared_text(value)
-                elif not kind or kind == "n":
-                    shown = (render_of(style) or self._render(style))(value)
-                else:
-                    shown = _typed(unreferenced(value), kind)
-                if shown:
-                    add(shown)
-            elif number:
+        cells, shows = self._cells, self._shows
+        add, row_end = cells.append, self._row_end
+        inline = bool(found) and len(found[0]) == 4
+        if inline:
+            found = [(look, value or f"\0{text}", row) for look, value, text, row in found]
+        for look, value, row in found:
+            if row:
                 if cells:
-                    self._row_end()
-                self._row = int(number)
-            elif inline:
-                shown = in_one_line(unescape(unreferenced(inline)))
+                    row_end()
+                self._row = int(row)
+            elif value:
+                shown = shows[look](value)
                 if shown:
                     add(shown)
         if cells:
-            self._row_end()
-
-    def _shared_text(self, number: str) -> str:
-        text = in_one_line(self._strings[whole(number, -1)])
-        if len(self._shared) < _SHOWN:
-            self._shared[number] = text
-        return text
-
-    def _render(self, style: str) -> Render:
-        index = whole(style, -1)
-        render = self._formats[index] if 0 <= index < len(self._formats) else plain
-        if len(self._renders) < _SHOWN:
-            self._renders[style] = render
-        return render
+            row_end()
 
     def _enter(self, uri: str, attributes: Attributes) -> None:
         """The cells begin: they come by the million, so they have handlers of their own."""

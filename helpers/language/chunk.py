@@ -136,6 +136,7 @@ class _Running:
         self.title = title
         self.labels: tuple[str, ...] = ()
         self.path: tuple[tuple[int, str], ...] = ()
+        self.outer: tuple[tuple[int, str], ...] = ()  # the path around an inner document
         self.context: str | None = None
         self.group: tuple[str, Any] | None = None
         self.place: Place | None = None  # of the block added last
@@ -203,10 +204,18 @@ class _Running:
         if group != self.group:
             self.finish()
             self.group, self.header = group, ""
-            if place is not None and place.kind in _OWN_HEADINGS and not _same(place, self.place):
-                self.path = self.chunk_path = ()
-                self.context = None
+            if not _is_inner(self.place) and _is_inner(place):
+                self.outer = self.path
+            if place is not None and place.kind in _OWN_HEADINGS:
+                if not _same(place, self.place):
+                    self._turn(())
+            elif _is_inner(self.place):  # back in the document around it
+                self._turn(self.outer)
         self.place = place
+
+    def _turn(self, path: tuple[tuple[int, str], ...]) -> None:
+        self.path = self.chunk_path = path
+        self.context = None
 
     def _head(self, block: Any, text: str) -> None:
         level = block.level or 1
@@ -391,8 +400,12 @@ def _clip_rows(rows: list[str]) -> str:
 
 def _same(place: Place, other: Place | None) -> bool:
     """Whether both stand in the same document inside the document, on whatever pages of it."""
-    named = place.kind == "part" and place.name is not None
-    return named and other is not None and other.kind == "part" and other.name == place.name
+    return _is_inner(place) and other is not None and other.name == place.name
+
+
+def _is_inner(place: Place | None) -> bool:
+    """Whether this is a place in a document inside the document, such as an attachment."""
+    return place is not None and place.kind == "part" and place.name is not None
 
 
 def _continues(last: Place | None, place: Place | None) -> bool:

@@ -274,8 +274,13 @@ def test_an_imported_html_part_stands_in_its_place() -> None:
         aFChunk__rId8="b.rtf",
         aFChunk__rId7="missing.html",
     )
-    assert texts(read, data) == ["before", "Import", "between", "after"]
-    assert len(notices(read, data)) == 1
+    assert texts(read, data) == ["before", "Import", "between", "imported b.rtf", "x", "after"]
+    assert notices(read, data) == []
+
+
+def test_an_imported_part_that_nobody_reads_is_told() -> None:
+    data = docx('<w:altChunk r:id="rId9"/>', {"word/a.bin": b"\0\1"}, aFChunk__rId9="a.bin")
+    assert [notice.code for notice in notices(read, data)] == ["part_unread"]
 
 
 def test_smart_art_and_charts_are_read_where_they_stand() -> None:

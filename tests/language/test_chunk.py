@@ -324,3 +324,36 @@ def test_numbered_paragraphs_and_a_sheets_footer_keep_the_span_readable() -> Non
     footer = Block("For internal use", location=Location("sheet", "S", None, "S"))
     (sheet,) = chunks(*[Block("r", "table_row", location=row) for row in rows], footer)
     assert sheet.location["label"] == "S rows 1–2"
+
+
+def test_an_inner_document_has_its_own_headings_and_gives_the_outer_ones_back() -> None:
+    def inner(page: int) -> Location:
+        return Location("part", f"attachment a.pdf, p. {page}", page, "attachment a.pdf")
+
+    items = [
+        Block("Contract", "heading", 1, Location("section", "Contract")),
+        Block("before", location=Location("section", "Contract")),
+        Block("attachment a.pdf", "heading", 1, inner(1)),
+        Block("first page", location=inner(1)),
+        Block("second page", location=inner(2)),
+        Block("after", location=Location("section", "Contract")),
+    ]
+    chunks = list(chunk_blocks(items, ChunkPolicy(), "mail"))
+    assert [chunk.text for chunk in chunks] == [
+        "Contract\n\nbefore",
+        "attachment a.pdf\n\nfirst page",
+        "second page",
+        "after",
+    ]
+    assert [chunk.heading for chunk in chunks] == [
+        ("Contract",),
+        ("attachment a.pdf",),
+        ("attachment a.pdf",),
+        ("Contract",),
+    ]
+
+
+def test_rows_of_a_table_on_a_slide_are_no_rows_of_a_sheet() -> None:
+    place = Location("slide", "slide 2", 2)
+    (chunk,) = chunk_blocks([Block("a | b", "table_row", 0, place)], ChunkPolicy(), "t")
+    assert "rows" not in chunk.location
