@@ -26,7 +26,8 @@ PASSED_OVER = frozenset(
 )
 # Destinations with a star that hold text all the same; others with a star are passed over.
 STARRED = frozenset(
-    b"shpinst do annotation footnote nesttableprops ud shptxt result fldrslt".split()
+    b"shpinst do annotation footnote nesttableprops ud shptxt result fldrslt moMath "
+    b"moMathPara".split()
 )
 INFO_KEPT = frozenset((b"title", b"keywords", b"upr", b"ud"))
 MARGINS = {

@@ -19,7 +19,19 @@ from tests.extract.test_flat import TEXT, WORD, package
 from tests.extract.test_pdf import made, shown
 
 WORDS = "needle in the text"
-NAMES = "a.doc a.docx a.pdf a.xls a.hwp a.rtf a.odt a.ppt a.jpg a.unknown a".split()
+NAMES = [
+    "a.doc",
+    "a.docx",
+    "a.pdf",
+    "a.xls",
+    "a.hwp",
+    "a.rtf",
+    "a.odt",
+    "a.ppt",
+    "a.jpg",
+    "a.unknown",
+    "a",
+]
 HTML = f"<html><body><p>{WORDS}</p></body></html>".encode()
 MHTML = (
     "MIME-Version: 1.0\r\nContent-Type: multipart/related; boundary=b\r\n\r\n--b\r\n"

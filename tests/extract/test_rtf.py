@@ -225,6 +225,25 @@ def test_headers_and_footers_come_once_and_last_without_mere_page_numbers() -> N
     assert found[-1].location is not None and found[-1].location.label == "header"
 
 
+def test_equation_stands_in_its_sentence() -> None:
+    fraction = r"{\mf{\mfPr{\mctrlPr x}}{\mnum{\mr\mscr0\msty2 a}}{\mden{\mr {\b b}}}}"
+    root = r"{\mrad{\mradPr{\mdegHide on}}{\mdeg}{\me{\mr\mscr3 R}}}"
+    total = r"{\mnary{\mnaryPr{\mchr \u8721 ?}}{\msub{\mr i}}{\msup{\mr n}}{\me{\mr x}}}"
+    body = rf"If {{\mmath{{\*\moMath{fraction}{root}{total}}}{{\mmathPict p}}}} holds"
+    found = texts(body)[0]
+    assert found.startswith("If [math: ") and found.endswith("] holds")
+    latex = "".join(found.split())
+    assert r"\frac{a}{b}\sqrt{\mathbb{R}}\sum_{i}^{n}" in latex
+
+
+def test_text_of_word_in_the_fonts_of_two_scripts_is_read_in_each() -> None:
+    """Word names a font for each kind of script; the last one named is that of the text."""
+    asian = r"\rtlch\fcs1 \af0 \ltrch\fcs0 \loch\af0\hich\af0\dbch\f2 \'b0\'a1"
+    western = r"\hich\af0\dbch\af2\loch\f0 caf\'e9"
+    assert texts(rf"{{{asian}}}{{{western}}}") == ["가café"]
+    assert texts(r"{\loch\af0\hich\af0\dbch\af2 \'b0\'a1}") == ["가"]
+
+
 def test_number_of_a_list_item_is_kept() -> None:
     assert texts(r"{\listtext\pard\plain 1.\tab}first\par{\pntext\f4 \'b7\tab}second") == [
         "1. first",
