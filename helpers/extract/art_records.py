@@ -8,18 +8,13 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import TypeAlias
 
 HEADER = struct.Struct("<HHI")
 
 
-class Record(NamedTuple):
-    """`kind` and `instance` of a record, and the bytes `start` to `end` of what it holds."""
-
-    kind: int
-    instance: int
-    start: int
-    end: int
+# Kind and instance of a record, and the bytes from which to which it holds something.
+Record: TypeAlias = tuple[int, int, int, int]
 
 
 def records(data: bytes, start: int = 0, end: int | None = None) -> Iterator[Record]:
@@ -29,6 +24,8 @@ def records(data: bytes, start: int = 0, end: int | None = None) -> Iterator[Rec
     while start + 8 <= end:
         head, kind, size = unpack(data, start)
         start += 8
-        stop = min(start + size, end)
-        yield Record(kind, head >> 4, start, stop)
+        stop = start + size
+        if stop > end:
+            stop = end
+        yield kind, head >> 4, start, stop
         start = stop

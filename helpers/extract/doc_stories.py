@@ -91,34 +91,31 @@ def _table(raw: bytes, width: int, at: int) -> list[tuple[int, int]]:
 def _groups(raw: bytes) -> dict[int, int]:
     """Number of a shape in a group → number of the outermost group."""
     found: dict[int, int] = {}
-    at = 0
-    for part in records(raw):  # what all drawings share comes first
-        at = part.end
-        break
+    at = next((end for _, _, _, end in records(raw)), len(raw))  # what all drawings share
     while at + 9 <= len(raw) and len(found) < _SHAPES:
-        drawing = next(records(raw, at + 1))  # a byte says which story the drawing is of
-        if drawing.kind != _DRAWING:
+        kind, _, start, end = next(records(raw, at + 1))  # a byte says which story it is of
+        if kind != _DRAWING:
             break
-        for part in records(raw, drawing.start, drawing.end):
-            if part.kind == _GROUP:
-                for inner in records(raw, part.start, part.end):
-                    if inner.kind == _GROUP:
+        for outer in records(raw, start, end):
+            if outer[0] == _GROUP:
+                for inner in records(raw, *outer[2:]):
+                    if inner[0] == _GROUP:
                         _members(raw, inner, found)
-        at = drawing.end
+        at = end
     return found
 
 
 def _members(raw: bytes, group: Record, found: dict[int, int]) -> None:
     """All shapes below a group; the first is the group itself."""
-    outer = None
+    outermost = None
     waiting = [group]
     while waiting and len(found) < _SHAPES:
         for part in records(raw, *waiting.pop()[2:]):
-            if part.kind == _GROUP:
+            if part[0] == _GROUP:
                 waiting.append(part)
-            elif part.kind == _SHAPE:
-                for facts in records(raw, part.start, part.end):
-                    if facts.kind == _FACTS and facts.end - facts.start >= 8:
-                        number = struct.unpack_from("<I", raw, facts.start)[0]
-                        outer = number if outer is None else outer
-                        found[number] = outer
+            elif part[0] == _SHAPE:
+                for kind, _, start, end in records(raw, *part[2:]):
+                    if kind == _FACTS and end - start >= 8:
+                        number = struct.unpack_from("<I", raw, start)[0]
+                        outermost = number if outermost is None else outermost
+                        found[number] = outermost

@@ -140,7 +140,7 @@ class _Slides:
 
 def _drawn(page: bytes, outline: list[Text]) -> Iterator[Text | Row]:
     for part in records(page):
-        if part.kind == _DRAWING:
+        if part[0] == _DRAWING:
             yield from drawing_texts(page, part, outline)
 
 

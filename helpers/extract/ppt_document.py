@@ -78,18 +78,18 @@ def read_document(presentation: Presentation) -> Document:
 
 def facts_of(slide: bytes) -> Facts:
     """What a slide's record says of it."""
-    for part in records(slide):
-        if part.kind == _SLIDE_FACTS and part.end - part.start >= 22:
-            master, notes, marks = struct.unpack_from("<IIH", slide, part.start + 12)
+    for kind, _, start, end in records(slide):
+        if kind == _SLIDE_FACTS and end - start >= 22:
+            master, notes, marks = struct.unpack_from("<IIH", slide, start + 12)
             return Facts(notes, master if marks & _FOLLOWS_MASTER else 0)
     return Facts()
 
 
 def margin_texts(page: bytes) -> list[str] | None:
     """Header and footer that a page has for itself, None where it has none."""
-    for part in records(page):
-        if part.kind == _MARGINS:
-            return _margin_texts(page, part.start, part.end)
+    for kind, _, start, end in records(page):
+        if kind == _MARGINS:
+            return _margin_texts(page, start, end)
     return None
 
 
@@ -98,41 +98,41 @@ def comments(slide: bytes) -> Iterator[str]:
     waiting = [(0, len(slide), 0)]
     while waiting:
         start, end, depth = waiting.pop()
-        for part in records(slide, start, end):
-            if part.kind in (_TAGS, _TAG, _TAG_DATA) and depth < 4:
-                waiting.append((part.start, part.end, depth + 1))
-            elif part.kind == _COMMENT:
-                for inner in records(slide, part.start, part.end):
-                    if inner.kind == _STRING and inner.instance == 1:
-                        text = _string(slide, inner.start, inner.end)
+        for kind, _, first, last in records(slide, start, end):
+            if kind in (_TAGS, _TAG, _TAG_DATA) and depth < 4:
+                waiting.append((first, last, depth + 1))
+            elif kind == _COMMENT:
+                for name, instance, inner, stop in records(slide, first, last):
+                    if name == _STRING and instance == 1:
+                        text = _string(slide, inner, stop)
                         yield text.replace("\r", "\n").strip()
 
 
 def _document(data: bytes) -> Document:
     found = Document()
-    for part in records(data):
-        if part.kind == _LIST:
-            entries = _entries(data, part.start, part.end)
-            if part.instance == _SLIDE_LIST:
+    for kind, instance, start, end in records(data):
+        if kind == _LIST:
+            entries = _entries(data, start, end)
+            if instance == _SLIDE_LIST:
                 found.slides += entries
-            elif part.instance in (_MASTER_LIST, _NOTES_LIST):
-                known = found.masters if part.instance == _MASTER_LIST else found.notes
+            elif instance in (_MASTER_LIST, _NOTES_LIST):
+                known = found.masters if instance == _MASTER_LIST else found.notes
                 for entry in entries:
                     known.setdefault(entry.identity, entry)
-        elif part.kind == _MARGINS:
-            found.margins[part.instance] = _margin_texts(data, part.start, part.end)
+        elif kind == _MARGINS:
+            found.margins[instance] = _margin_texts(data, start, end)
     return found
 
 
 def _entries(data: bytes, start: int, end: int) -> Iterator[Entry]:
     """The entries of a list, each with the texts up to the next."""
     begun: tuple[int, int, int] | None = None
-    for part in records(data, start, end):
-        if part.kind == _ENTRY and part.end - part.start >= 16:
+    for kind, _, inner, stop in records(data, start, end):
+        if kind == _ENTRY and stop - inner >= 16:
             if begun is not None:
-                yield Entry(begun[0], begun[1], outline_texts(data, begun[2], part.start - 8))
-            number, _, _, identity = struct.unpack_from("<IIiI", data, part.start)
-            begun = number, identity, part.end
+                yield Entry(begun[0], begun[1], outline_texts(data, begun[2], inner - 8))
+            number, _, _, identity = struct.unpack_from("<IIiI", data, inner)
+            begun = number, identity, stop
     if begun is not None:
         yield Entry(begun[0], begun[1], outline_texts(data, begun[2], end))
 
@@ -140,11 +140,11 @@ def _entries(data: bytes, start: int, end: int) -> Iterator[Entry]:
 def _margin_texts(data: bytes, start: int, end: int) -> list[str]:
     """Header and footer as far as they are shown."""
     marks, found = 0, []
-    for part in records(data, start, end):
-        if part.kind == _MARGIN_FACTS and part.end - part.start >= 4:
-            marks = struct.unpack_from("<H", data, part.start + 2)[0]
-        elif part.kind == _STRING and marks & _SHOWN.get(part.instance, 0):
-            found.append(_string(data, part.start, part.end).strip())
+    for kind, instance, inner, stop in records(data, start, end):
+        if kind == _MARGIN_FACTS and stop - inner >= 4:
+            marks = struct.unpack_from("<H", data, inner + 2)[0]
+        elif kind == _STRING and marks & _SHOWN.get(instance, 0):
+            found.append(_string(data, inner, stop).strip())
     return [text for text in found if text]
 
 

@@ -8,6 +8,7 @@ charts and other embedded objects.
 
 from __future__ import annotations
 
+import re
 import struct
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -31,6 +32,7 @@ _PLACEHOLDER = 0x0BC3
 _FIELDS = (0x0FD8, 0x0FF7, 0x0FF8, 0x0FF9, 0x0FFA, 0x1015)  # a number, date, header or footer
 _WORD_ART, _TABLE = 0x00C0, 0x039F
 _DEPTH = 64  # groups within groups
+_CONTROL = re.compile("[\0-\x08\x0b\x0c\x0e-\x1f\x7f\uf000-\uf0ff]")
 _CLEAN = {
     **dict.fromkeys([*range(9), *range(0x0C, 0x0D), *range(0x0E, 0x20), 0x7F]),
     0x0B: "\n",
@@ -56,136 +58,126 @@ class Row(NamedTuple):
     first: bool
 
 
-class _Cell(NamedTuple):
-    top: int
-    left: int
-    text: str
-
-
 def outline_texts(data: bytes, start: int, end: int) -> list[Text]:
     """The texts that stand between two slides' records of the outline."""
-    return list(_texts(data, records(data, start, end), 0, ()))
+    return list(_texts(data, start, end, 0, []))
 
 
 def drawing_texts(data: bytes, drawing: Record, outline: list[Text]) -> Iterator[Text | Row]:
     """What the shapes of a drawing say."""
-    for inner in records(data, drawing.start, drawing.end):
-        if inner.kind == _DRAWING:
-            for part in records(data, inner.start, inner.end):
-                if part.kind == _GROUP:
+    for inner_kind, _, inner_start, inner_end in records(data, *drawing[2:]):
+        if inner_kind == _DRAWING:
+            for part in records(data, inner_start, inner_end):
+                if part[0] == _GROUP:
                     yield from _group(data, part, outline, 0)
-                elif part.kind == _SHAPE:
+                elif part[0] == _SHAPE:
                     yield from _shape(data, part, outline)
 
 
 def _group(data: bytes, group: Record, outline: list[Text], depth: int) -> Iterator[Text | Row]:
     if depth > _DEPTH:
         return
-    parts = list(records(data, group.start, group.end))
-    if parts and parts[0].kind == _SHAPE and _is_table(data, parts[0]):
-        yield from _table(data, parts[1:], outline)
-        return
-    for part in parts:
-        if part.kind == _GROUP:
+    for number, part in enumerate(records(data, *group[2:])):
+        if part[0] == _GROUP:
             yield from _group(data, part, outline, depth + 1)
-        elif part.kind == _SHAPE:
+        elif part[0] == _SHAPE:
+            if not number and _is_table(data, part):
+                yield from _table(data, (part[3], group[3]), outline)
+                return
             yield from _shape(data, part, outline)
 
 
 def _is_table(data: bytes, shape: Record) -> bool:
-    for part in records(data, shape.start, shape.end):
-        if part.kind in (_MORE_OPTIONS, _OPTIONS) and _option(data, part, _TABLE) is not None:
-            return True
-    return False
+    return any(
+        part[0] in (_MORE_OPTIONS, _OPTIONS) and _option(data, part, _TABLE) is not None
+        for part in records(data, *shape[2:])
+    )
 
 
-def _table(data: bytes, parts: list[Record], outline: list[Text]) -> Iterator[Row]:
+def _table(data: bytes, span: tuple[int, int], outline: list[Text]) -> Iterator[Row]:
     """A table is a group of boxes: those with the same upper edge are a row."""
-    cells = []
-    for part in parts:
-        if part.kind != _SHAPE:
+    rows: dict[int, list[tuple[int, str]]] = {}
+    for part in records(data, *span):
+        if part[0] != _SHAPE:
             continue
         texts = [line for found in _shape(data, part, outline) for line in found.paragraphs]
         text = " ".join(" ".join(texts).split())
         if text:
-            cells.append(_Cell(*_place(data, part), text))
-    rows: dict[int, list[_Cell]] = {}
-    for cell in cells:
-        rows.setdefault(cell.top, []).append(cell)
+            top, left = _place(data, part)
+            rows.setdefault(top, []).append((left, text))
     for number, top in enumerate(sorted(rows)):
-        row = sorted(rows[top], key=lambda cell: cell.left)
-        yield Row(CELL_SEPARATOR.join(cell.text for cell in row), number == 0)
+        yield Row(CELL_SEPARATOR.join(text for _, text in sorted(rows[top])), number == 0)
 
 
 def _place(data: bytes, shape: Record) -> tuple[int, int]:
     """(top, left) of a shape in its group."""
-    for part in records(data, shape.start, shape.end):
-        size = part.end - part.start
-        if part.kind == _CHILD_PLACE and size >= 16:
-            left, top = struct.unpack_from("<ii", data, part.start)
+    for kind, _, start, end in records(data, *shape[2:]):
+        if kind == _CHILD_PLACE and end - start >= 16:
+            left, top = struct.unpack_from("<ii", data, start)
             return top, left
-        if part.kind == _CLIENT_PLACE and size >= 8:
-            top, left = struct.unpack_from("<hh" if size < 16 else "<ii", data, part.start)
+        if kind == _CLIENT_PLACE and end - start >= 8:
+            top, left = struct.unpack_from("<hh" if end - start < 16 else "<ii", data, start)
             return top, left
     return 0, 0
 
 
 def _shape(data: bytes, shape: Record, outline: list[Text]) -> Iterator[Text]:
     placeholder, boxes, art = 0, [], None
-    for part in records(data, shape.start, shape.end):
-        if part.kind == _TEXT_BOX:
-            boxes.append(part)
-        elif part.kind == _CLIENT_DATA:
-            placeholder = _placeholder(data, part) or placeholder
-        elif part.kind == _OPTIONS:
+    for part in records(data, *shape[2:]):
+        kind, _, start, end = part
+        if kind == _TEXT_BOX:
+            boxes.append((start, end))
+        elif kind == _CLIENT_DATA:
+            placeholder = _placeholder(data, start, end) or placeholder
+        elif kind == _OPTIONS:
             art = _option(data, part, _WORD_ART)
-    for box in boxes:
-        for text in _texts(data, records(data, box.start, box.end), placeholder, outline):
+    for start, end in boxes:
+        for text in _texts(data, start, end, placeholder, outline):
             yield text._replace(kind=TITLE) if placeholder in _TITLE_PLACES else text
     if art:
         shown = art.decode(WIDE, "replace").partition("\0")[0]
         yield Text(OTHER, placeholder, _paragraphs(shown))
 
 
-def _placeholder(data: bytes, client: Record) -> int:
-    for part in records(data, client.start, client.end):
-        if part.kind == _PLACEHOLDER and part.end - part.start >= 8:
-            return data[part.start + 4]
+def _placeholder(data: bytes, start: int, end: int) -> int:
+    for kind, _, inner, stop in records(data, start, end):
+        if kind == _PLACEHOLDER and stop - inner >= 8:
+            return data[inner + 4]
     return 0
 
 
 def _option(data: bytes, options: Record, wanted: int) -> bytes | None:
     """The value of a shape's property, with its further bytes where it has them."""
-    count = min(options.instance, (options.end - options.start) // 6)
-    beyond = options.start + 6 * count
-    for number in range(count):
-        name, value = struct.unpack_from("<HI", data, options.start + 6 * number)
+    _, instance, start, end = options
+    count = min(instance, (end - start) // 6)
+    beyond = start + 6 * count
+    for name, value in struct.iter_unpack("<HI", data[start:beyond]):
         more = value if name & 0x8000 else 0
         if name & 0x3FFF == wanted:
-            return data[beyond : min(beyond + more, options.end)] if more else b""
+            return data[beyond : min(beyond + more, end)] if more else b""
         beyond += more
     return None
 
 
 def _texts(
-    data: bytes, parts: Iterator[Record], placeholder: int, outline: list[Text] | tuple[()]
+    data: bytes, start: int, end: int, placeholder: int, outline: list[Text]
 ) -> Iterator[Text]:
     """Text records in a row: a header, letters, and marks of fields within them."""
     kind, text = OTHER, ""
     marks: list[int] = []
-    for part in parts:
-        if part.kind == _TEXT_HEADER and part.end - part.start >= 4:
+    for name, _, inner, stop in records(data, start, end):
+        if name == _TEXT_HEADER and stop - inner >= 4:
             if text:
                 yield Text(kind, placeholder, _paragraphs(text, marks))
-            kind, text, marks = data[part.start], "", []
-        elif part.kind == _CHARS:
-            text += data[part.start : part.end].decode(WIDE, "replace")
-        elif part.kind == _BYTES:
-            text += data[part.start : part.end].decode("latin-1").translate(_LATIN_1_GAP)
-        elif part.kind in _FIELDS and part.end - part.start >= 4:
-            marks.append(struct.unpack_from("<I", data, part.start)[0])
-        elif part.kind == _OUTLINE_TEXT and part.end - part.start >= 4:
-            number = struct.unpack_from("<I", data, part.start)[0]
+            kind, text, marks = data[inner], "", []
+        elif name == _CHARS:
+            text += data[inner:stop].decode(WIDE, "replace")
+        elif name == _BYTES:
+            text += data[inner:stop].decode("latin-1").translate(_LATIN_1_GAP)
+        elif name in _FIELDS and stop - inner >= 4:
+            marks.append(struct.unpack_from("<I", data, inner)[0])
+        elif name == _OUTLINE_TEXT and stop - inner >= 4:
+            number = struct.unpack_from("<I", data, inner)[0]
             if number < len(outline):
                 found = outline[number]
                 yield Text(found.kind, placeholder, found.paragraphs)
@@ -201,5 +193,7 @@ def _paragraphs(text: str, marks: list[int] | tuple[()] = ()) -> list[str]:
             if mark < len(signs) and signs[mark] == "*":
                 signs[mark] = ""
         text = "".join(signs)
-    lines = (line.translate(_CLEAN).strip() for line in text.split("\r"))
+    if _CONTROL.search(text):
+        text = text.translate(_CLEAN)
+    lines = [line.strip() for line in text.split("\r")]
     return [line for line in lines if line]
