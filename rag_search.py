@@ -12,6 +12,11 @@ last.
 
 from __future__ import annotations
 
+from helpers import environment
+
+if __name__ == "__main__":
+    environment.prefer(__file__)
+
 import argparse
 import json
 import sys

@@ -51,3 +51,18 @@ def test_door_stays_without_an_environment_and_with_one_that_does_not_start(proj
     assert said(project) == "stayed"
     python.unlink()
     assert said(project) == "stayed"
+
+
+@pytest.mark.parametrize(
+    "door", ["rag_server.py", "rag_sync.py", "rag_search.py", "semantic_worker.py"]
+)
+def test_every_door_goes_on_with_it_before_it_does_anything(
+    project: Path, repository: Path, door: str
+) -> None:
+    for script in repository.glob("*.py"):
+        shutil.copy(script, project)
+    shutil.copytree(repository / "helpers", project / "helpers", dirs_exist_ok=True)
+    command = [sys.executable, door, "--status", "words"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=project)
+    expected = f"handed -X {environment.HANDED_OVER} {project / door} --status words"
+    assert done.stdout.strip() == expected
