@@ -43,9 +43,10 @@ from helpers.extract.xlsx_book import (
 )
 from helpers.limits import OFFICE_BLOCK_CHARS
 
-_SHOWN = 20_000  # shared strings and cell styles remembered per sheet
+_SHOWN = 20_000  # shared strings and looks of cells remembered per sheet
 
 _MARGINS = "s:oddHeader s:evenHeader s:firstHeader s:oddFooter s:evenFooter s:firstFooter"
+_ATTRIBUTE = re.compile(r'\s([\w:]+)="([^"]*)"')
 _REFERENCE_ROW = re.compile(r"\$?[A-Za-z]{1,3}\$?(\d{1,7})")
 
 
@@ -117,6 +118,56 @@ class _Workbook:
             yield _unread_part(error)
 
 
+class _Shared(dict[str, str]):
+    """Shared strings as a sheet shows them, by their number as the file writes it."""
+
+    def __init__(self, strings: SharedStrings) -> None:
+        self._strings = strings
+
+    def __missing__(self, raw: str) -> str:
+        text = in_one_line(self._strings[whole(raw, -1)])
+        if len(self) < _SHOWN:
+            self[raw] = text
+        return text
+
+
+class _Shows(dict[tuple[str | None, str | None], Render]):
+    """How the value of a cell is shown, by the cell's kind and style."""
+
+    def __init__(self, strings: SharedStrings, formats: list[Render]) -> None:
+        self._shared: Render = _Shared(strings).__getitem__
+        self._formats = formats
+
+    def __missing__(self, key: tuple[str | None, str | None]) -> Render:
+        kind, style = key
+        index = whole(style, -1)
+        show = self._formats[index] if 0 <= index < len(self._formats) else plain
+        if kind == "s":
+            show = self._shared
+        elif kind is not None and kind != "n":
+            show = functools.partial(_typed, kind)
+        if len(self) < _SHOWN:
+            self[key] = show
+        return show
+
+
+class _Looks(dict[str, Render]):
+    """The same by the cell's attributes as the file writes them; texts are still as in XML."""
+
+    def __init__(self, shows: _Shows) -> None:
+        self.shows = shows
+
+    def __missing__(self, look: str) -> Render:
+        attributes = dict(_ATTRIBUTE.findall(look))
+        kind = attributes.get("t")
+        show = self.shows[kind, attributes.get("s")]
+        if kind is not None and kind not in ("s", "n"):
+            show = functools.partial(_typed_reference, kind)
+        if len(self) < _SHOWN:
+            self[look] = show
+        return show
+
+
 class _Cells:
     """One sheet's cells as a stream. Feed `scanner`, then `relieve` and take what `rows` found
     after each piece; `margins` are complete at the end.
@@ -127,13 +178,10 @@ class _Cells:
     ) -> None:
         self.margins: list[str] = []
         self._rows = rows
-        self._strings = strings
-        self._formats = formats
+        self._looks = _Looks(_Shows(strings, formats))
         self._row = 0
         self._cells: list[str] = []
         self._text: list[str] = []
-        self._shared: dict[str, str] = {}
-        self._renders: dict[str, Render] = {}
         self._among_rows = self._in_row = False
         starts = table({_MARGINS: self._margin_start}, NAMESPACES)
         ends = table({"s:sheetData": self._leave, _MARGINS: self._margin_end}, NAMESPACES)
@@ -159,18 +207,15 @@ class _Cells:
 
     def take(self, found: xlsx_rows.Found) -> None:
         """Rows that did not go through the scanner."""
-        cells, shows = self._cells, self._shows
+        cells, looks = self._cells, self._looks
         add, row_end = cells.append, self._row_end
-        inline = bool(found) and len(found[0]) == 4
-        if inline:
-            found = [(look, value or f"\0{text}", row) for look, value, text, row in found]
         for look, value, row in found:
             if row:
                 if cells:
                     row_end()
                 self._row = int(row)
             elif value:
-                shown = shows[look](value)
+                shown = looks[look](value)
                 if shown:
                     add(shown)
         if cells:
@@ -184,18 +229,16 @@ class _Cells:
         value, text, cell, row = (f"{uri} {word}" for word in ("v", "t", "c", "row"))
         collected, cells = self._text, self._cells
         clear, add = collected.clear, cells.append
-        shared_of, render_of = self._shared.get, self._renders.get
+        shows = self._looks.shows
         runs: list[str] = []
-        kind: str | None = None
-        style = ""
+        show: Render = plain
 
         def start(name: str, attributes: Attributes) -> None:
-            nonlocal kind, style
+            nonlocal show
             if name == value:
                 clear()
             elif name == cell:
-                kind = attributes.get("t")
-                style = attributes.get("s", "")
+                show = shows[attributes.get("t"), attributes.get("s")]
             elif name == row:
                 number = attributes.get("r")
                 self._row = self._row + 1 if number is None else whole(number, self._row + 1)
@@ -207,14 +250,8 @@ class _Cells:
 
         def end(name: str) -> None:
             if name == value:
-                raw = collected[0] if len(collected) == 1 else "".join(collected)
+                shown = show(collected[0] if len(collected) == 1 else "".join(collected))
                 clear()
-                if kind == "s":
-                    shown = shared_of(raw) or self._shared_text(raw)
-                elif kind is None or kind == "n":
-                    shown = (render_of(style) or self._render(style))(raw)
-                else:
-                    shown = _typed(raw, kind)
                 if shown:
                     add(shown)
             elif name == text:
@@ -259,11 +296,15 @@ class _Cells:
             self.margins.append(text)
 
 
-def _typed(raw: str, kind: str) -> str:
+def _typed(kind: str, raw: str) -> str:
     """A cell that is neither number nor shared string: boolean, error, formula's text, date."""
     if kind == "b":
         return {"1": "TRUE", "0": "FALSE"}.get(raw.strip(), raw.strip())
     return in_one_line(unescape(raw))
+
+
+def _typed_reference(kind: str, raw: str) -> str:
+    return _typed(kind, unreferenced(raw))
 
 
 def _header_rows(package: Package, part: str) -> set[int]:

@@ -6,7 +6,6 @@ Does not: read cells.
 
 from __future__ import annotations
 
-import functools
 import re
 from array import array
 from collections.abc import Callable, Iterable
@@ -122,9 +121,23 @@ def read_formats(part: str, pieces: Iterable[bytes], epoch_1904: bool) -> list[R
     return [known[number] for number in cells]
 
 
+class _Remembered(dict[str, str]):
+    """What numbers are shown as: columns repeat themselves."""
+
+    def __init__(self, render: Render) -> None:
+        self._render = render
+
+    def __missing__(self, raw: str) -> str:
+        shown = self._render(raw)
+        if len(self) >= _REMEMBERED:
+            self.clear()
+        self[raw] = shown
+        return shown
+
+
 def remembered(render: Render) -> Render:
-    """The same function, which knows the values of late: columns repeat themselves."""
-    return functools.lru_cache(_REMEMBERED)(render)
+    """The same function, which knows the values of late."""
+    return _Remembered(render).__getitem__
 
 
 def read_book(

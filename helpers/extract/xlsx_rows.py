@@ -21,30 +21,31 @@ ODD_RUNS = 4  # runs in a row that the parser had to take, after which it takes 
 
 _HELD_BYTES = 1 << 17  # bytes of one row, beyond which the parser takes over
 _ENCODING = re.compile(rb"<\?xml[^>]*encoding=[\"'](?!(?i:utf-8[\"']))")
-_CELLS = re.compile(
-    r'<row r="(\d{1,9})"(?: [^<>]*)?>'
-    r'|<c(?: r="[A-Z]{1,3}\d{1,7}")?(?: s="(\d{1,6})")?(?: t="(\w{1,9})")?'
-    r"(?:/>|>(?:<f(?: [^<>]*)?(?:/>|>[^<]*</f>))?"
-    r"(?:<v>([^<]*)</v>|<is><t(?: [^<>]*)?>([^<]*)</t></is>)?</c>)"
-)
+_CELL = r'<(?:c r="[A-Z]+\d+"([^<>]*)>(?:(?<=/>)|{}</c>)|row r="(\d{{1,9}})"[^<>]*>)'
+_VALUE = r"(?:<f(?: [^<>]*)?(?:/>|>[^<]*</f>))?<v>([^<]*)</v>"
+_CELLS = re.compile(_CELL.format(_VALUE))
+_INLINE_CELLS = re.compile(_CELL.format(rf"(?:{_VALUE}|<is><t(?: [^<>]*)?>([^<]*)</t></is>)"))
 
-Found = list[tuple[str, str, str, str, str]]  # row | style, kind, value, inline text of a cell
+Found = list[tuple[str, str, str]]
 
 
 def regular(text: str) -> Found | None:
-    """Rows and cells of whole rows, None where there is anything but cells of the usual form.
+    """(attributes, value, number) of rows and cells, the number where a row begins; None where
+    there is anything but rows of the usual form.
 
-    Each match begins with a tag; if these and the tags that stand only inside of them are all
-    the tags there are, nothing was passed over.
+    Each match begins with a tag; if these and the tags that stand inside of them are all the
+    tags there are, nothing was passed over.
     """
-    found = _CELLS.findall(text)
-    inside = text.count("</c>") + text.count("</row>") + 2 * text.count("<v>")
+    inline = "<is>" in text
+    found = (_INLINE_CELLS if inline else _CELLS).findall(text)
+    inside = text.count("</row>") + 3 * text.count("</v></c>")
+    if inline:
+        inside += 5 * text.count("</t></is></c>")
     if "<f" in text:
         inside += text.count("<f>") + text.count("<f ") + text.count("</f>")
-    if "<is>" in text:
-        inside += text.count("<is>") + text.count("</is>")
-        inside += text.count("<t>") + text.count("<t ") + text.count("</t>")
-    return found if len(found) + inside == text.count("<") and "xmlns" not in text else None
+    if len(found) + inside != text.count("<"):
+        return None
+    return [(look, value or text, row) for look, value, text, row in found] if inline else found
 
 
 def apart(
