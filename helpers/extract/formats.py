@@ -145,6 +145,7 @@ FORMATS = (
     _office("ppt", "PowerPoint 97-2003 presentation", "ppt", "ppt pps pot"),
     _office("xlsb", "binary Excel workbook", "xlsb", "xlsb"),
     _office("hwp", "Hangul Word Processor document", "hwp", "hwp hwt"),
+    _office("hml", "Hangul document in one XML file (HWPML)", "hml", "hml"),
     _office("hwpx", "Hangul Word Processor XML document", "hwpx", "hwpx hwtx"),
     _office("rtf", "Rich Text Format document", "rtf", "rtf"),
     _office("epub", "EPUB book", "epub", "epub"),
@@ -214,6 +215,12 @@ def detect(file: BinaryIO, name: str) -> Format:
             "unsupported",
             f"Cloud pointer (.{extension(name)}): the document itself is not on this disk",
             "Export or download the document and index that file.",
+        )
+    if start.startswith(sniff.LOCK_MARKS):
+        raise Unread(
+            "encrypted",
+            "The file is locked by a document protection (DRM)",
+            "Save a copy without protection and index that.",
         )
     found = _by_content(file, start, named, name)
     if not found.supported:

@@ -125,9 +125,10 @@ class SectionScanner:
             "hp:tc": self._cell,
             "hp:cellSpan": self._span,
             _BOXES: lambda _: self._box(),
-            _NOTES: lambda _: self._box(NOTE),
+            _NOTES: lambda _: self._note(),
             "hp:fieldBegin": lambda a: self._box(MEMO if a.get("type") == "MEMO" else NOTE),
-            _MARGINS: lambda _: self._sinks.append((self._margins.pieces, "")),
+            "hp:memo": lambda _: self._box(MEMO),
+            _MARGINS: lambda _: self._margin(),
             _UNSEEN: lambda _: self.scanner.skip(),
             "hp:script hp:mainText hp:subText hp:text hp:shapeComment": self._inner,
             "hp:compose": lambda a: self._write(a.get("composeText", "")),
@@ -143,12 +144,12 @@ class SectionScanner:
             "hp:t": lambda: self.scanner.collect(None),
             "hp:tbl": self._table_end,
             "hp:tr": self._row_end,
-            "hp:script": lambda: self._write(marked(latex_of_hwp(self._taken()))),
+            "hp:script": self._equation_end,
             "hp:mainText": lambda: self._write(self._taken()),
             "hp:subText": self._ruby_end,
             "hp:text": lambda: self._aside(self._taken()),
             "hp:shapeComment": lambda: self._margins.describe(self._taken()),
-            f"hp:tc hp:fieldBegin {_BOXES} {_NOTES} {_MARGINS}": self._leave,
+            f"hp:tc hp:fieldBegin hp:memo {_BOXES} {_NOTES} {_MARGINS}": self._leave,
         }
 
     # --- text -------------------------------------------------------------------------------
@@ -189,6 +190,9 @@ class SectionScanner:
         text = "".join(self._text)
         self._text = []
         return text
+
+    def _equation_end(self) -> None:
+        self._write(marked(latex_of_hwp(self._taken())))
 
     def _ruby_end(self) -> None:
         above = self._taken().strip()
@@ -243,6 +247,12 @@ class SectionScanner:
     def _box(self, aside: str = "") -> None:
         sink, around = self._around()
         self._sinks.append((sink, aside or around))
+
+    def _note(self) -> None:
+        self._box(NOTE)
+
+    def _margin(self) -> None:
+        self._sinks.append((self._margins.pieces, ""))
 
     def _leave(self) -> None:
         if len(self._sinks) > 1:

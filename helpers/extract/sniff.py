@@ -130,6 +130,9 @@ OLE_STREAMS = (
     ("__properties_version1.0", "msg"),
 )
 
+# Files that a document protection of the office has locked, whatever their format and name.
+LOCK_MARKS = (b"SCDSA00", b"\x9b DRMONE", b"<DOCUMENT SAFER", b"<## NASCA DRM FILE")
+
 _PDF_HEADER = re.compile(rb"%PDF-\d")
 _RTF_START = re.compile(rb"(?:\xef\xbb\xbf)?[\s\0]{0,64}\{\\rtf")
 _MAIL_FIELD = re.compile(rb"[!-9;-~]{1,80}[ \t]*:")
@@ -206,6 +209,8 @@ def xml_kind(start: bytes) -> str | None:
     view = _ascii_view(start)
     if b"<office:document" in view:
         return "fodt"
+    if b"<HWPML" in view:
+        return "hml"
     if b'progid="Excel.Sheet"' in view or _SPREADSHEET_ML.search(view):
         return "spreadsheetml2003"
     if b"office/2006/xmlPackage" in view:
