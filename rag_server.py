@@ -28,7 +28,7 @@ if sys.version_info < (3, 10):  # noqa: UP036 (what macOS calls python3 is older
     sys.stderr.write("rag_server.py needs Python 3.10 or later: run it with one.\n")
     sys.exit(3)
 
-from helpers import config, limits, log, setup, stdio
+from helpers import config, environment, limits, log, setup, stdio
 from helpers.clients import CLIENTS, as_text, hint, launch_command
 from helpers.config import Settings
 from helpers.errors import ConfigError, RagDocError, UsageError, shown
@@ -114,6 +114,8 @@ def _run(
 ) -> int:
     script = Path(__file__).resolve()
     if arguments.ui:
+        if words == sys.argv[1:]:  # the console itself needs no package, but its searches may
+            environment.prefer(str(script))
         return _serve_console(settings, _port(arguments, "--ui-port", UI_PORT))
     if arguments.print_config:
         command = launch_command(setup.project_python(), script, settings)

@@ -54,15 +54,22 @@ def test_door_stays_without_an_environment_and_with_one_that_does_not_start(proj
 
 
 @pytest.mark.parametrize(
-    "door", ["rag_server.py", "rag_sync.py", "rag_search.py", "semantic_worker.py"]
+    ("door", "word"),
+    [
+        ("rag_server.py", "--ui"),
+        ("rag_sync.py", "--status"),
+        ("rag_search.py", "words"),
+        ("semantic_worker.py", "--install"),
+    ],
 )
 def test_every_door_goes_on_with_it_before_it_does_anything(
-    project: Path, repository: Path, door: str
+    project: Path, repository: Path, door: str, word: str
 ) -> None:
     for script in repository.glob("*.py"):
         shutil.copy(script, project)
     shutil.copytree(repository / "helpers", project / "helpers", dirs_exist_ok=True)
-    command = [sys.executable, door, "--status", "words"]
+    shutil.copytree(repository / "ui", project / "ui")
+    command = [sys.executable, door, word]
     done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=project)
-    expected = f"handed -X {environment.HANDED_OVER} {project / door} --status words"
+    expected = f"handed -X {environment.HANDED_OVER} {project / door} {word}"
     assert done.stdout.strip() == expected
