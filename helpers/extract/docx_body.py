@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from helpers.extract.blocks import CELL_SEPARATOR, Location
 from helpers.extract.docx_styles import VALUE, Styles
-from helpers.extract.equations import OmmlBuilder, marked
+from helpers.extract.equations import read_equation
 from helpers.extract.markup import (
     Attributes,
     OnEnd,
@@ -172,19 +172,16 @@ class WordScanner:
 
     def _equation(self, attributes: Attributes) -> None:
         """An equation stands in its sentence; one outside any paragraph is a paragraph."""
-        built = OmmlBuilder()
-        paragraphs = self._paragraphs
-        parts = paragraphs[-1].parts if paragraphs else None
+        parts = self._paragraphs[-1].parts if self._paragraphs else None
 
-        def done() -> None:
-            text = marked(built.latex())
+        def done(text: str) -> None:
             self._texts += bool(text)
             if parts is None:
                 self._put(self._sinks[-1], text, "paragraph")
             else:
                 parts.append(text)
 
-        self.scanner.divert(built.start, built.end, built.characters, done)
+        read_equation(self.scanner, done)
 
     def _symbol(self, attributes: Attributes) -> None:
         code = first(attributes, _SYMBOL)

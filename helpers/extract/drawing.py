@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from helpers.extract.blocks import CELL_SEPARATOR
-from helpers.extract.equations import OmmlBuilder, marked
+from helpers.extract.equations import read_equation
 from helpers.extract.markup import Attributes, OnEnd, OnStart, Scanner, severed, table
 from helpers.extract.opc import NAMESPACES, Package
 from helpers.limits import OFFICE_BLOCK_CHARS
@@ -72,12 +72,7 @@ class _Collector:
             self._names_end()
 
     def _equation(self, attributes: Attributes) -> None:
-        built = OmmlBuilder()
-
-        def done() -> None:
-            self._parts.append(marked(built.latex()))
-
-        self.scanner.divert(built.start, built.end, built.characters, done)
+        read_equation(self.scanner, self._parts.append)
 
     def _switch(self, in_names: bool) -> None:
         self._in_names = in_names

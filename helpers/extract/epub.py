@@ -39,47 +39,49 @@ def read(file: BinaryIO, ctx: Context) -> Iterator[Item]:
     chapters = Chapters(book.contents)
     chars = 0
     for page in book.spine:
-        for item in _page(archive, page, chapters, ctx):
-            if isinstance(item, Block):
-                chars += len(item.text)
-                if chars > OFFICE_TEXT_CHARS:
-                    raise limit_reached("Text", chars, OFFICE_TEXT_CHARS, "code points", SMALLER)
-            if not isinstance(item, Metadata):
-                yield item
+        for batch in _page(archive, page, chapters, ctx):
+            chars += sum(len(item.text) for item in batch if isinstance(item, Block))
+            if chars > OFFICE_TEXT_CHARS:
+                raise limit_reached("Text", chars, OFFICE_TEXT_CHARS, "code points", SMALLER)
+            yield from batch
 
 
-def _page(archive: Archive, page: BookItem, chapters: Chapters, ctx: Context) -> Iterator[Item]:
+def _page(
+    archive: Archive, page: BookItem, chapters: Chapters, ctx: Context
+) -> Iterator[list[Item]]:
     if page.path not in archive:
-        yield Notice("part_unread", f"The page {page.path} is missing from the book")
+        yield [Notice("part_unread", f"The page {page.path} is missing from the book")]
         return
     if page.media and not any(kind in page.media for kind in ("html", "dtbook", "xml")):
-        yield Notice("no_text", f"The page {page.path} is a picture ({page.media[:40]})")
+        yield [Notice("no_text", f"The page {page.path} is a picture ({page.media[:40]})")]
         return
     try:
         yield from _well_formed(archive, page.path, chapters, ctx)
     except Unread as error:
         if error.code in ("limit_reached", "encrypted"):
             raise
-        yield Notice("part_unread", error.reason)
+        yield [Notice("part_unread", error.reason)]
 
 
-def _well_formed(archive: Archive, path: str, chapters: Chapters, ctx: Context) -> Iterator[Item]:
+def _well_formed(
+    archive: Archive, path: str, chapters: Chapters, ctx: Context
+) -> Iterator[list[Item]]:
     """The page as XML; as a browser would read it where it turns out to be none."""
     page, title = BookPage(path, chapters), chapters.title
     held: list[Item] | None = []
     size = 0
     try:
-        for item in epub_page.items_of(path, archive.pieces(path), page):
+        for batch in epub_page.batches_of(path, archive.pieces(path), page):
             if held is None:
-                yield item
+                yield batch
                 continue
-            held.append(item)
-            size += len(item.text) if isinstance(item, Block) else 0
+            held += batch
+            size += sum(len(item.text) for item in batch if isinstance(item, Block))
             if size > _HELD_CHARS:
-                yield from held
+                yield held
                 held = None
         if page.begun or held is None:
-            yield from held or ()
+            yield held or []
             return
     except Unread as error:
         if error.code != "corrupt" or held is None:
@@ -88,9 +90,13 @@ def _well_formed(archive: Archive, path: str, chapters: Chapters, ctx: Context) 
     yield from _as_a_browser(archive, path, chapters, ctx)
 
 
-def _as_a_browser(archive: Archive, path: str, chapters: Chapters, ctx: Context) -> Iterator[Item]:
+def _as_a_browser(
+    archive: Archive, path: str, chapters: Chapters, ctx: Context
+) -> Iterator[list[Item]]:
     data = _DECLARATIONS.sub(rb"\1>", archive.whole(path), count=1)
     page = Context(path, len(data), ctx.limits, ctx.heartbeat)
     file = io.BytesIO(data)
     stream = TextStream(file, page, html.charset(file, page))
-    yield from html.items_of(stream, BookPage(path, chapters))
+    for item in html.items_of(stream, BookPage(path, chapters)):
+        if not isinstance(item, Metadata):
+            yield [item]

@@ -88,14 +88,15 @@ def _located(chapter: str, path: list[str]) -> Location:
     return Location("section", shortened([chapter, *below]), name=chapter)
 
 
-def items_of(part: str, pieces: Iterable[bytes], page: BookPage) -> Iterator[Item]:
-    """The items of a well-formed page. Raises Unread: corrupt, limit_reached."""
+def batches_of(part: str, pieces: Iterable[bytes], page: BookPage) -> Iterator[list[Item]]:
+    """The items of a well-formed page, some at a time. Raises Unread: corrupt, limit_reached."""
     scanner = _scanner(part, page)
     for _ in scanner.scan(pieces):
         page.relieve()
-        yield from page.taken()
+        yield page.ready
+        page.ready = []
     page.finish()
-    yield from page.taken()
+    yield page.ready
 
 
 def _scanner(part: str, page: BookPage) -> Scanner:

@@ -185,7 +185,7 @@ class Scanner:
         self,
         start: Callable[[str, Attributes], object],
         end: Callable[[str], object],
-        collect: Callable[[str], object],
+        collect: Callable[[str], object] | None,
         done: Callable[[], object],
     ) -> None:
         """Hand everything inside the element whose start action is running to other handlers,

@@ -71,8 +71,8 @@ OnEnd = Callable[[], object]
 class PageBlocks:
     """Tags and text in, blocks out: `starts` and `ends` are what the tags do, by name.
 
-    `line` tells the line that is being read, where lines are known. `taken` hands over what is
-    complete.
+    `line` tells the line that is being read, where lines are known. `ready` holds what is
+    complete, and `taken` hands it over.
     """
 
     def __init__(self, line: Callable[[], int | None] = lambda: None) -> None:
@@ -80,7 +80,7 @@ class PageBlocks:
         self.anchors: set[str] = set()
         self.sections = Sections()
         self._line_now = line
-        self._ready: list[Item] = []
+        self.ready: list[Item] = []
         self._size = 0
         self._line: int | None = 1
         self._kind, self._level = "paragraph", 0
@@ -94,7 +94,7 @@ class PageBlocks:
 
     def taken(self) -> Iterator[Item]:
         """The items that are complete; each is given once."""
-        ready, self._ready = self._ready, []
+        ready, self.ready = self.ready, []
         yield from ready
 
     def data(self, text: str) -> None:
@@ -179,14 +179,14 @@ class PageBlocks:
             return
         self._title = self._taken_text()
         if self._title:
-            self._ready.append(Metadata(title=self._title))
+            self.ready.append(Metadata(title=self._title))
 
     def _meta(self, attributes: Attributes) -> None:
         if (attributes.get("name") or "").lower() == "keywords":
             words = (word.strip() for word in (attributes.get("content") or "").split(","))
             tags = tuple(word for word in words if word)[:KEYWORDS]
             if tags:
-                self._ready.append(Metadata(tags=tags))
+                self.ready.append(Metadata(tags=tags))
 
     def _line_like(self) -> None:
         self._break()
@@ -235,7 +235,7 @@ class PageBlocks:
         self._row = None
         if text:
             kind = "table_header" if self._heads and not self._datas else "table_row"
-            self._ready.append(Block(text, kind, 0, self.place(self._row_line)))
+            self.ready.append(Block(text, kind, 0, self.place(self._row_line)))
 
     # --- blocks --------------------------------------------------------------------------
 
@@ -250,11 +250,15 @@ class PageBlocks:
         text = "".join(self.text)
         self.text.clear()
         self._size = 0
+        return "" if text.isspace() else self._formed(text)
+
+    def _formed(self, text: str) -> str:
+        """White space folded, or kept inside pre; line breaks in place."""
         if self._kept:
             return text.replace(BREAK, "\n").strip("\n").rstrip()
         if BREAK not in text:
-            return " ".join(text.split())
-        parts = (" ".join(part.split()) for part in text.split(BREAK))
+            return _folded(text)
+        parts = map(_folded, text.split(BREAK))
         return "\n".join(part for part in parts if part)
 
     def _flush(self) -> None:
@@ -268,4 +272,13 @@ class PageBlocks:
         if kind == "heading":
             text = text.replace("\n", " ")
             self.enter(level, text)
-        self._ready.append(Block(text, kind, level, self.place(self._line)))
+        self.ready.append(Block(text, kind, level, self.place(self._line)))
+
+
+def _folded(text: str) -> str:
+    """White space as a browser folds it; most text needs no taking apart, which costs most."""
+    if not text.isprintable():
+        text = text.replace("\n", " ")
+        if not text.isprintable():
+            return " ".join(text.split())
+    return " ".join(text.split()) if "  " in text else text.strip()

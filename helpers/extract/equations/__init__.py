@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from helpers.extract.equations.hwp import latex_of_hwp
 from helpers.extract.equations.mathml import MathmlBuilder
-from helpers.extract.equations.omml import OmmlBuilder
+from helpers.extract.equations.omml import read_equation
 from helpers.extract.equations.signs import marked
 
-__all__ = ["MathmlBuilder", "OmmlBuilder", "latex_of_hwp", "marked"]
+__all__ = ["MathmlBuilder", "latex_of_hwp", "marked", "read_equation"]

@@ -9,10 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from helpers.extract.equations.signs import tidy
+from helpers.extract.equations.signs import CUT, tidy
 from helpers.limits import EQUATION_CHARS
-
-CUT = " …"  # stands where an equation was cut
 
 Attributes = Mapping[str, str | None]
 

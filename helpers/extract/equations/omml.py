@@ -6,15 +6,21 @@ deleted is left out; what is unknown keeps its letters. Does not: keep sizes, co
 
 from __future__ import annotations
 
-from helpers.extract.equations.elements import Attributes, Builder, Element
+from collections.abc import Callable, Mapping
+
 from helpers.extract.equations.signs import (
+    CUT,
     accented,
     apart,
     in_words,
     latex_of_text,
+    marked,
     one_letter,
     signs_of,
+    tidy,
 )
+from helpers.extract.markup import Attributes, Scanner
+from helpers.limits import EQUATION_CHARS
 
 MATH = (
     "http://schemas.openxmlformats.org/officeDocument/2006/math",
@@ -22,13 +28,12 @@ MATH = (
 )
 _PREFIXES = tuple(f"{uri} " for uri in MATH)
 _DELETED = ("del", "moveFrom", "instrText", "delText", "delInstrText")
-_TEXTS = {
-    "r": "words",
-    "t": "t",
-    "tab": "blank",
-    "br": "blank",
-    "cr": "blank",
-}  # of WordprocessingML
+_PROPERTIES = frozenset(
+    ["chr", "type", "begChr", "sepChr", "endChr", "pos", "sty", "scr", "nor", "show"]
+    + [f"{name}Hide" for name in ("deg", "sub", "sup")]
+)
+_ARGUMENTS = frozenset(["e", "num", "den", "sub", "sup", "deg", "lim", "fName"])
+_VALUES = tuple(f"{uri} val" for uri in MATH)
 _OFF = ("0", "off", "false")
 _SCRIPTS = {
     "double-struck": "mathbb", "script": "mathcal", "fraktur": "mathfrak",
@@ -67,116 +72,223 @@ _LINES = "\\begin{aligned}"
 _ARROWS = {"→": "\\xrightarrow", "←": "\\xleftarrow", "⇒": "\\xRightarrow", "⇐": "\\xLeftarrow"}
 
 
-class OmmlBuilder(Builder):
-    """Takes what stands inside an m:oMath; names are as the scanner reports them."""
+class _Object:
+    """A construct: `args` are its arguments by name, `cells` each of those that may repeat."""
 
-    silent = frozenset(["deleted"])
+    __slots__ = ("args", "cells", "name", "props")
 
-    def start(self, name: str, attributes: Attributes) -> None:
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.args: dict[str, str] = {}
+        self.cells: list[str] = []
+        self.props: dict[str, str] = {}
+
+    def of(self, name: str) -> str:
+        return self.args.get(name, "")
+
+    def on(self, name: str) -> bool:
+        return self.props.get(name, "0") not in _OFF
+
+
+class _Argument:
+    """What stands inside an argument: LaTeX of its constructs, and the name of the last one."""
+
+    __slots__ = ("last", "name", "parts")
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.parts: list[str] = []
+        self.last = ""
+
+    def whole(self) -> str:
+        return "".join(self.parts).strip()
+
+
+def read_equation(scanner: Scanner, done: Callable[[str], object]) -> None:
+    """Read the m:oMath whose start action is running; `done` gets "[math: LaTeX]" at its end."""
+    reading = _Reading(scanner)
+    scanner.divert(reading.start, reading.end, None, lambda: done(marked(reading.latex())))
+
+
+class _Kinds(dict[str, str]):
+    """What to do with an element, by its name as the scanner reports it."""
+
+    def __missing__(self, name: str) -> str:
         local = name.rpartition(" ")[2]
         if name.startswith(_PREFIXES):
-            super().start(local, attributes)
-        elif local in _DELETED:
-            super().start("deleted", attributes)
+            kind = _kind_of(local)
+        elif local in _DELETED or local == "rPr":
+            kind = "skip"
         else:
-            super().start(_TEXTS.get(local, "other"), attributes)
-
-    def characters(self, text: str) -> None:
-        if self._open[-1].name == "t":
-            super().characters(text)
-
-    def ended(self, element: Element, parent: Element, latex: str) -> None:
-        name = element.name
-        if name.endswith("Pr"):
-            parent.props.update(element.props)
-        elif parent.name.endswith("Pr"):
-            parent.props[name] = _value(element.attributes)
-        elif name == "t":
-            parent.parts.append(("t", "".join(element.text)))
-        elif name in ("e", "mr"):  # an empty cell is a cell
-            argument = name == "e" and parent.name in _SCRIPTED
-            parent.parts.append((name, _argument(element) if argument else latex))
-        elif name == "other":  # insertions, content controls and the like hold runs
-            parent.parts += element.parts
-        else:
-            super().ended(element, parent, latex)
+            kind = {"t": "text", "r": "words", "tab": "blank", "br": "blank"}.get(local, "through")
+        if len(self) < 1_000:
+            self[name] = kind
+        return kind
 
 
-def _value(attributes: Attributes) -> str:
-    for name, value in attributes.items():
-        if name.rpartition(" ")[2] == "val":
-            return value or ""
-    return "1"
+def _kind_of(local: str) -> str:
+    if local in _ARGUMENTS:
+        return "argument"
+    if local in _PROPERTIES:
+        return "property"
+    return {"t": "text", "ctrlPr": "skip", "r": "run"}.get(
+        local, "object" if local in _RULES else "through"
+    )
 
 
-def _on(element: Element, name: str) -> bool:
-    return element.props.get(name, "0") not in _OFF
+_KINDS = _Kinds()
 
 
-def _run(element: Element) -> str:
-    text = "".join(latex for _, latex in element.parts)
-    if not text:
-        return ""
-    if _on(element, "nor"):
+class _Reading:
+    """An equation on its way: the handlers of its elements."""
+
+    def __init__(self, scanner: Scanner) -> None:
+        self._collect = scanner.collect
+        self._root = _Argument("")
+        self._open: list[_Object | _Argument] = [self._root]
+        self._text: list[str] = []
+        self._size = 0
+        self._skipped = 0  # depth inside an element that is passed over
+
+    def start(self, name: str, attributes: Attributes) -> None:
+        if self._skipped:
+            self._skipped += 1
+            return
+        kind = _KINDS[name]
+        if kind == "argument":
+            self._open.append(_Argument(name.rpartition(" ")[2]))
+        elif kind == "text":
+            self._collect(self._text.append)
+        elif kind == "property":
+            self._property(name.rpartition(" ")[2], attributes)
+        elif kind == "skip" or self._size > EQUATION_CHARS:
+            self._skipped = 1
+        elif kind != "through":
+            self._size += 4
+            self._open.append(_Object(name.rpartition(" ")[2]))
+
+    def end(self, name: str) -> None:
+        if self._skipped:
+            self._skipped -= 1
+            return
+        kind = _KINDS[name]
+        if kind == "argument":
+            self._argument_end()
+        elif kind == "text":
+            self._collect(None)
+        elif kind != "through" and kind != "property" and len(self._open) > 1:
+            found = self._open.pop()
+            if isinstance(found, _Object):
+                self._add(found.name, self._told(kind, found))
+
+    def latex(self) -> str:
+        """The equation in one line."""
+        return tidy(self._root.whole()) + (CUT if self._size > EQUATION_CHARS else "")
+
+    def _told(self, kind: str, found: _Object) -> str:
+        if kind == "object":
+            return _RULES[found.name](found)
+        if kind == "blank":
+            return " "
+        text = "".join(self._text)
+        self._text.clear()
+        self._size += len(text)
+        return in_words(text) if kind == "words" else _run(found, text)
+
+    def _add(self, name: str, latex: str) -> None:
+        parent = self._open[-1]
+        if isinstance(parent, _Argument):
+            if latex:
+                parent.parts.append(latex)
+                parent.last = name
+        elif name == "mr":
+            parent.cells.append(latex)
+        elif latex:  # a run outside any argument
+            parent.args["e"] = parent.of("e") + latex
+
+    def _argument_end(self) -> None:
+        if len(self._open) < 2 or not isinstance(self._open[-1], _Argument):
+            return
+        found, parent = self._open.pop(), self._open[-1]
+        assert isinstance(found, _Argument)
+        if isinstance(parent, _Argument):
+            parent.parts += found.parts
+            return
+        name = found.name
+        latex = _based(found) if name == "e" and parent.name in _SCRIPTED else found.whole()
+        if name == "e":
+            parent.cells.append(latex)
+        parent.args[name] = parent.of(name) + latex
+
+    def _property(self, local: str, attributes: Attributes) -> None:
+        holder = self._open[-1]
+        if isinstance(holder, _Object):
+            value = next((attributes[name] for name in _VALUES if name in attributes), "1")
+            holder.props[local] = value
+
+
+def _run(found: _Object, text: str) -> str:
+    if not found.props:
+        return latex_of_text(text)
+    if found.on("nor"):
         return in_words(text)
     latex = latex_of_text(text)
-    style = _SCRIPTS.get(element.props.get("scr", ""), "")
-    if element.props.get("sty") in ("b", "bi") and style in ("", "mathsf"):
+    style = _SCRIPTS.get(found.props.get("scr", ""), "")
+    if found.props.get("sty") in ("b", "bi") and style in ("", "mathsf"):
         style = "mathbf"
     if style and any(map(str.isalnum, text)):
         return f"\\{style}{{{latex.strip()}}}"
     return latex
 
 
-def _fraction(element: Element) -> str:
-    above, below = element.of("num"), element.of("den")
-    command = _NO_BAR if element.props.get("type") == "noBar" else "\\frac"
-    return f"{command}{{{above}}}{{{below}}}"
-
-
-def _root(element: Element) -> str:
-    degree = "" if _on(element, "degHide") else element.of("deg")
-    return f"\\sqrt{f'[{degree}]' if degree else ''}{{{element.of('e')}}}"
-
-
-def _argument(element: Element) -> str:
-    """What stands in an m:e, in braces where a script beside it would cling to its end only."""
-    latex = element.whole()
-    if len(element.parts) == 1 and element.parts[0][0] not in _LARGE:
-        if one_letter(latex) or latex.isalnum() or element.parts[0][0] != "r":
+def _based(base: _Argument) -> str:
+    """The base of scripts, in braces where they would cling to its end only."""
+    latex = base.whole()
+    if len(base.parts) == 1 and base.last not in _LARGE:
+        if one_letter(latex) or latex.isalnum() or base.last != "r":
             return latex
         return latex if latex.startswith("\\math") and latex.count("{") == 1 else f"{{{latex}}}"
     return f"{{{latex}}}" if latex else ""
 
 
-def _scripts(element: Element) -> str:
-    latex = element.of("e") or "{}"
+def _fraction(found: _Object) -> str:
+    command = _NO_BAR if found.props.get("type") == "noBar" else "\\frac"
+    return f"{command}{{{found.of('num')}}}{{{found.of('den')}}}"
+
+
+def _root(found: _Object) -> str:
+    degree = "" if found.on("degHide") else found.of("deg")
+    return f"\\sqrt{f'[{degree}]' if degree else ''}{{{found.of('e')}}}"
+
+
+def _scripts(found: _Object) -> str:
+    latex = found.of("e") or "{}"
     for sign, name in (("_", "sub"), ("^", "sup")):
-        found = element.of(name)
-        if found:
-            latex += f"{sign}{{{found}}}"
+        script = found.of(name)
+        if script:
+            latex += f"{sign}{{{script}}}"
     return latex + " "
 
 
-def _before(element: Element) -> str:
-    below, above = element.of("sub"), element.of("sup")
+def _before(found: _Object) -> str:
+    below, above = found.of("sub"), found.of("sup")
     scripts = (f"_{{{below}}}" if below else "") + (f"^{{{above}}}" if above else "")
-    return f"{{}}{scripts}{element.of('e')}"
+    return f"{{}}{scripts}{found.of('e')}"
 
 
-def _nary(element: Element) -> str:
-    sign = element.props.get("chr") or "∫"
+def _nary(found: _Object) -> str:
+    sign = found.props.get("chr") or "∫"
     latex = signs_of("operator").get(sign) or latex_of_text(sign).strip()
     for mark, name in (("_", "sub"), ("^", "sup")):
-        found = "" if _on(element, f"{name}Hide") else element.of(name)
-        if found:
-            latex += f"{mark}{{{found}}}"
-    return f"{latex} {element.of('e')} "
+        script = "" if found.on(f"{name}Hide") else found.of(name)
+        if script:
+            latex += f"{mark}{{{script}}}"
+    return f"{latex} {found.of('e')} "
 
 
-def _fenced(element: Element) -> str:
-    begin, end = element.props.get("begChr", "("), element.props.get("endChr", ")")
-    inner = element.each("e")
+def _fenced(found: _Object) -> str:
+    begin, end = found.props.get("begChr", "("), found.props.get("endChr", ")")
+    inner = found.cells
     if len(inner) == 1:
         only = inner[0]
         if (begin, end) == ("(", ")") and only.startswith(_NO_BAR) and _one_group_pair(only):
@@ -187,7 +299,7 @@ def _fenced(element: Element) -> str:
                 return only.replace("{matrix}", f"{{{grid}}}")
         if (begin, end) == ("{", "") and only.startswith(_LINES) and only.find(_LINES, 1) < 0:
             return only.replace("{aligned}", "{cases}")
-    separator = element.props.get("sepChr", "|")
+    separator = found.props.get("sepChr", "|")
     middle = f" \\middle{_fence(separator)} " if separator else " "
     return f"\\left{_fence(begin)} {middle.join(inner)} \\right{_fence(end)} "
 
@@ -205,50 +317,50 @@ def _fence(sign: str) -> str:
     return apart(signs_of("fence").get(sign) or latex_of_text(sign).strip() or ".").rstrip()
 
 
-def _matrix(element: Element) -> str:
-    return f"{_MATRIX} {_ROW.join(element.each('mr'))} \\end{{matrix}}"
+def _matrix(found: _Object) -> str:
+    return f"{_MATRIX} {_ROW.join(found.cells)} \\end{{matrix}}"
 
 
-def _lines(element: Element) -> str:
-    lines = [line.replace("\\&", "") for line in element.each("e")]
+def _lines(found: _Object) -> str:
+    lines = [line.replace("\\&", "") for line in found.cells]
     return f"{_LINES} {_ROW.join(lines)} \\end{{aligned}}"
 
 
-def _named(element: Element) -> str:
+def _named(found: _Object) -> str:
     """A function: its name, a command where LaTeX knows it, and its argument."""
-    name = element.of("fName")
+    name = found.of("fName")
     if len(name) > 1 and name.isalpha():
         name = f"\\operatorname{{{name}}}"
-    return f"{apart(name)}{element.of('e')}"
+    return f"{apart(name)}{found.of('e')}"
 
 
-def _limit(element: Element) -> str:
+def _limit(found: _Object) -> str:
     """What stands under or over something: a limit, the note of a brace, or anything else."""
-    base, limit = element.of("e"), element.of("lim")
-    low = element.name == "limLow"
+    base, limit = found.of("e"), found.of("lim")
+    low = found.name == "limLow"
     command = base.partition("{")[0].strip()
     if command in _UNDER_LIMITS or command in (("\\underbrace",) if low else ("\\overbrace",)):
         return f"{base}{'_' if low else '^'}{{{limit}}} "
     return f"\\{'under' if low else 'over'}set{{{limit}}}{{{base}}}"
 
 
-def _accent(element: Element) -> str:
-    sign = element.props.get("chr", "\u0302")
+def _accent(found: _Object) -> str:
+    sign = found.props.get("chr", "\u0302")
     command = signs_of("accent").get(sign)
     if command is None:
-        return f"\\overset{{{latex_of_text(sign).strip()}}}{{{element.of('e')}}}"
-    return accented(command, element.of("e"))
+        return f"\\overset{{{latex_of_text(sign).strip()}}}{{{found.of('e')}}}"
+    return accented(command, found.of("e"))
 
 
-def _bar(element: Element) -> str:
-    top = element.props.get("pos", "bot") == "top"
-    return f"\\{'over' if top else 'under'}line{{{element.of('e')}}}"
+def _bar(found: _Object) -> str:
+    top = found.props.get("pos", "bot") == "top"
+    return f"\\{'over' if top else 'under'}line{{{found.of('e')}}}"
 
 
-def _grouped(element: Element) -> str:
+def _grouped(found: _Object) -> str:
     """A brace or an arrow over or under something."""
-    sign, inner = element.props.get("chr", "\u23df"), element.of("e")
-    top = element.props.get("pos", "bot") == "top"
+    sign, inner = found.props.get("chr", "\u23df"), found.of("e")
+    top = found.props.get("pos", "bot") == "top"
     if sign in _ARROWS:
         return f" {_ARROWS[sign]}{f'[{inner}]{{}}' if top else f'{{{inner}}}'} "
     command = signs_of("accent" if top else "under").get(sign)
@@ -257,13 +369,12 @@ def _grouped(element: Element) -> str:
     return f"{command}{{{inner}}}"
 
 
-def _phantom(element: Element) -> str:
-    shown = element.props.get("show", "1") not in _OFF
-    return element.of("e") if shown else f"\\phantom{{{element.of('e')}}}"
+def _phantom(found: _Object) -> str:
+    shown = found.props.get("show", "1") not in _OFF
+    return found.of("e") if shown else f"\\phantom{{{found.of('e')}}}"
 
 
-OmmlBuilder.rules = {
-    "r": _run,
+_RULES: Mapping[str, Callable[[_Object], str]] = {
     "f": _fraction,
     "rad": _root,
     "sSup": _scripts,
@@ -273,16 +384,14 @@ OmmlBuilder.rules = {
     "nary": _nary,
     "d": _fenced,
     "m": _matrix,
-    "mr": lambda element: " & ".join(element.each("e")),
+    "mr": lambda found: " & ".join(found.cells),
     "eqArr": _lines,
     "func": _named,
     "limLow": _limit,
     "limUpp": _limit,
     "acc": _accent,
     "bar": _bar,
-    "borderBox": lambda element: f"\\boxed{{{element.of('e')}}}",
+    "borderBox": lambda found: f"\\boxed{{{found.of('e')}}}",
     "groupChr": _grouped,
     "phant": _phantom,
-    "words": lambda element: in_words("".join(latex for _, latex in element.parts)),
-    "blank": lambda element: " ",
 }

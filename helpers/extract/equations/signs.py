@@ -12,10 +12,11 @@ import unicodedata
 from collections.abc import Iterator
 from pathlib import Path
 
+CUT = " …"  # stands where an equation was cut
+
 _CODE = re.compile(r"\\u([0-9a-f]{4})")
 _COMMAND = re.compile(r"\\[A-Za-z]+\Z")
 _WORD = re.compile(r"[A-Za-z]{2,}")
-_BLANKS = re.compile(r"\s+")
 # Blanks that LaTeX would pass over and a person would not type either.
 _NEEDLESS = re.compile(r"(?<=[{(\[]) | (?=[})\]^_,;'])")
 _UNSEEN = "\u2061\u2062\u2063\u2064\u200b\u200c\u200d\u2060\ufeff"  # "applied to", "times"
@@ -115,9 +116,16 @@ def padded(command: str) -> str:
 
 def latex_of_text(text: str) -> str:
     """Mathematical text, letter by letter; names of functions become their commands."""
+    return _short(text) if len(text) < 32 else _told(text)
+
+
+def _told(text: str) -> str:
     if text.isascii() and text.isalnum() and not _WORD.search(text):
         return text
     return _WORD.sub(_function, text.translate(_table()) if not text.isalpha() else _letters(text))
+
+
+_short = functools.lru_cache(4096)(_told)  # most runs are a letter or a sign
 
 
 def _letters(text: str) -> str:
@@ -158,8 +166,7 @@ def accented(command: str, latex: str) -> str:
 
 def tidy(latex: str) -> str:
     """One line without needless blanks."""
-    latex = _BLANKS.sub(" ", latex).strip()
-    return _NEEDLESS.sub("", latex)
+    return _NEEDLESS.sub("", " ".join(latex.split()))
 
 
 def marked(latex: str) -> str:
