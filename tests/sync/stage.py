@@ -49,12 +49,12 @@ class Stage:
 
     def run(self, script: str, *words: str, **options: Any) -> subprocess.CompletedProcess[str]:
         """Run a door to its end."""
+        options.setdefault("timeout", 120)
         return subprocess.run(
             self.command(script, *words),
             capture_output=True,
             text=True,
             encoding="utf-8",
-            timeout=120,
             check=False,
             **options,
         )
