@@ -53,11 +53,11 @@ class _Document:
         old = fib.old
         characters = Pages(self.part("characters"), self._main, old, fib.listed[0])
         paragraphs = Pages(self.part("paragraphs"), self._main, old, fib.listed[1])
-        fonts = read_fonts(self.part("fonts"), old)
-        clx = self.part("pieces")
-        self._text = Text(fib, self._main, clx, Characters(characters, old), fonts)
-        self._paragraphs = Paragraphs(paragraphs, old, self._huge)
         self._styles = read_styles(self.part("styles"), old)
+        fonts, font = read_fonts(self.part("fonts"), old), self._styles.font
+        clx = self.part("pieces")
+        self._text = Text(fib, self._main, clx, Characters(characters, old), fonts, font)
+        self._paragraphs = Paragraphs(paragraphs, old, self._huge)
         self.ranges = ranges(fib) if any(fib.counts) else whole(self._text.end)
         self._outline = Outline()
         self._chars = 0

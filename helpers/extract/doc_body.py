@@ -13,6 +13,7 @@ from typing import NamedTuple, Protocol
 
 from helpers.extract.blocks import CELL_SEPARATOR
 from helpers.extract.codepages import WIDE
+from helpers.extract.doc_fields import shown
 from helpers.extract.doc_pages import Paragraphs
 from helpers.extract.doc_sprms import Look
 from helpers.extract.doc_styles import StyleSheet
@@ -22,6 +23,7 @@ from helpers.limits import OFFICE_BLOCK_CHARS
 
 FIELD_CODE_CHARS = 16_384  # code points of one field's code; a longer one is a stray mark
 NOWHERE = 1 << 32  # beyond every position of a text
+FIELD_DEPTH = 64  # fields within fields; deeper ones are stray marks
 ROW_CELLS = 63  # cells of one row, as Word has it
 _HELD_CHARS = 16 * OFFICE_BLOCK_CHARS  # code points of one table row held before it is cut
 
@@ -29,7 +31,7 @@ _MARK = re.compile("[\x07\x0c]")
 _FIELD = re.compile("[\x13-\x15]")
 _CONTROL = re.compile("[\0-\x06\x08\x0b\x0e-\x1f\x7f\ud800-\udfff\uf000-\uf0ff]")
 _HALVES = re.compile("[\ud800-\udfff]")
-_CELL = "\x07"
+_CELL, _BEGIN, _SEPARATOR = "\x07", "\x13", "\x14"
 _CLEAN = {
     **dict.fromkeys([*range(9), *range(0x0E, 0x20), 0x7F]),
     0x0B: "\n",
@@ -57,6 +59,15 @@ class Beside(Protocol):
     def taken(self, upto: int) -> list[Found]: ...
 
 
+class _Field:
+    """A field that is open: whether its code is being read, the code so far, its length."""
+
+    def __init__(self) -> None:
+        self.in_code = True
+        self.code: list[str] = []
+        self.size = 0
+
+
 class _Table:
     """A table on its way: its finished cells of the present row, and the cell in hand."""
 
@@ -79,8 +90,7 @@ class Body:
         self._tables: list[_Table] = []
         self._parts: list[tuple[str, str | None]] = []
         self._size = 0
-        self._fields: list[bool] = []  # of the fields around: whether this is in its code
-        self._code = 0
+        self._fields: list[_Field] = []  # the fields around
         self._last_was_cell = False
 
     def read(self, stretches: Iterable[Stretch]) -> Iterator[list[Found]]:
@@ -93,10 +103,10 @@ class Body:
         self._end("\r", Look())
         while self._tables:
             self._leave()
+        for line in "".join(self._stray()).split("\n"):
+            self._put(line.translate(_CLEAN).strip(), Look())
         yield self._out
         self._out = []
-        self._fields.clear()
-        self._code = 0
 
     def _take(self, stretch: Stretch) -> None:
         text, first, place, width, codec, extra = stretch
@@ -198,31 +208,43 @@ class Body:
         return text.translate(_CLEAN)
 
     def _without_codes(self, text: str) -> str:
-        fields, at = self._fields, 0
         kept: list[str] = []
+        at = 0
         for match in _FIELD.finditer(text):
             self._pass(text[at : match.start()], kept)
             at = match.end()
-            mark = match.group()
-            if mark == "\x13":
-                fields.append(True)
-            elif fields and mark == "\x14":
-                fields[-1] = False
-            elif fields:
-                fields.pop()
-            if not any(fields):
-                self._code = 0
+            if match.group() == _BEGIN:
+                self._fields.append(_Field())
+                if len(self._fields) > FIELD_DEPTH:
+                    kept += self._stray()
+            elif self._fields and match.group() == _SEPARATOR:
+                self._fields[-1].in_code = False
+            elif self._fields:
+                field = self._fields.pop()
+                if field.in_code:
+                    self._pass(shown("".join(field.code)), kept)
         self._pass(text[at:], kept)
+        self._pass("\n" if any(field.in_code for field in self._fields) else "", kept)
         return "".join(kept)
 
     def _pass(self, text: str, kept: list[str]) -> None:
-        """Text between two marks: a field's code is dropped as far as one can be long."""
-        if any(self._fields):
-            self._code += len(text) + 1
-            if self._code <= FIELD_CODE_CHARS:
+        """Text between two marks belongs to the nearest code around it, else to the document."""
+        if not text:
+            return
+        for field in reversed(self._fields):
+            if field.in_code:
+                field.code.append(text)
+                field.size += len(text)
+                if field.size > FIELD_CODE_CHARS:
+                    kept += self._stray()
                 return
-            self._fields.clear()
         kept.append(text)
+
+    def _stray(self) -> list[str]:
+        """What was taken for codes and is none: a mark stood alone."""
+        parts = [part for field in self._fields for part in field.code]
+        self._fields.clear()
+        return parts
 
     def _found(self, text: str, look: Look) -> Found:
         style, styles = look.style, self._styles

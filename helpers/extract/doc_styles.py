@@ -11,7 +11,7 @@ import struct
 from dataclasses import dataclass, field
 
 from helpers.extract.codepages import codec_of_charset
-from helpers.extract.doc_sprms import BODY_LEVEL, look_of
+from helpers.extract.doc_sprms import BODY_LEVEL, effect_of, look_of
 from helpers.extract.docx_styles import heading_of_name
 from helpers.extract.outline import DEEPEST_HEADING
 
@@ -24,10 +24,12 @@ _FONTS = 10_000  # fonts of one document that are looked at
 
 @dataclass(frozen=True, slots=True)
 class StyleSheet:
-    """`levels`: number of a style → heading level, 1 to 6; `titles`: those of the title."""
+    """`levels`: number of a style → heading level, 1 to 6; `titles`: those of the title;
+    `font`: number of the font of body text in an old file, -1 where it names none."""
 
     levels: dict[int, int] = field(default_factory=dict)
     titles: frozenset[int] = frozenset()
+    font: int = -1
 
     def level(self, style: int, outline: int) -> int:
         """A paragraph's heading level, 0 for body text; its own outline level wins."""
@@ -42,6 +44,7 @@ class _Style:
     base: int
     name: str
     outline: int
+    font: int
 
 
 def read_styles(raw: bytes, old: bool) -> StyleSheet:
@@ -61,7 +64,8 @@ def read_styles(raw: bytes, old: bool) -> StyleSheet:
         at += 2 + size + (0 if old else size & 1)
     titles = frozenset(number for number, style in styles.items() if style.kind == _TITLE)
     levels = {number: level for number in styles if (level := _level(number, styles))}
-    return StyleSheet(levels | dict.fromkeys(titles, 1), titles)
+    font = styles[0].font if 0 in styles else -1
+    return StyleSheet(levels | dict.fromkeys(titles, 1), titles, font)
 
 
 def read_fonts(raw: bytes, old: bool) -> dict[int, str]:
@@ -93,11 +97,15 @@ def _style(raw: bytes, base_bytes: int, old: bool) -> _Style:
         name = raw[at + 2 : at + 2 + 2 * length].decode("utf-16-le", "replace")
         at += 2 * length + 4
     at += at & 1
-    outline = -1
-    if link & 0xF == 1 and counts & 0xF:  # a paragraph style begins with its paragraph's part
+    outline, effect = -1, None
+    if link & 0xF == 1 and counts & 0xF:  # a paragraph style: of its paragraphs, then characters
         size = int.from_bytes(raw[at : at + 2], "little")
         outline = look_of(0, raw[at + 4 : at + 2 + size], old).outline
-    return _Style(kind & 0xFFF, link >> 4, name.partition(",")[0], outline)
+        at += 2 + size + size % 2
+        size = int.from_bytes(raw[at : at + 2], "little")
+        effect = effect_of(raw[at + 2 : at + 2 + size], old)
+    font = effect.font if effect is not None else -1
+    return _Style(kind & 0xFFF, link >> 4, name.partition(",")[0], outline, font)
 
 
 def _level(number: int, styles: dict[int, _Style]) -> int:

@@ -31,6 +31,7 @@ FOREIGN_LETTERS = 8  # Thai or Korean letters that outweigh the Western charset 
 _COMPRESSED = 0x40000000
 _PAIRED = frozenset(("cp949", "johab", "cp932", "gbk", "cp950"))
 _KEPT_MARKS = re.compile("[^\r\x07\x0c\x13-\x15]")
+_PAIR = re.compile("[\xa1-\xfe]{2}")
 _FOREIGN = re.compile("[\u0e01-\u0e5b\uac00-\ud7a3]")
 
 
@@ -60,9 +61,17 @@ class Text:
     """A document's text by character position."""
 
     def __init__(
-        self, fib: Fib, main: Stream, raw: bytes, characters: Characters, fonts: dict[int, str]
+        self,
+        fib: Fib,
+        main: Stream,
+        raw: bytes,
+        characters: Characters,
+        fonts: dict[int, str],
+        font: int = -1,
     ) -> None:
-        self._main, self._characters, self._fonts = main, characters, fonts
+        """`raw` is the piece table; `fonts` maps numbers of fonts to codecs, `font` is that of
+        body text."""
+        self._main, self._characters, self._fonts, self._font = main, characters, fonts, font
         self._old = fib.old
         self._size = main.seek(0, 2)
         total = sum(fib.counts)
@@ -121,8 +130,8 @@ class Text:
             first = max(first, at)
             if last <= first:
                 continue
-            codec = self._fonts.get(effect.font)
-            if codec is not None and width == 1 and codec != self._codec:
+            codec = self._fonts.get(effect.font, self._codec)
+            if width == 1 and codec != self._codec and self._obeys(text[first:last], codec):
                 before = "".join(parts) + text[at:first]
                 if before:
                     begin = place + first * width - len(before) * width
@@ -137,6 +146,13 @@ class Text:
         if rest:
             begin = place + (len(text) - len(rest)) * width
             yield self._stretch(rest, begin, piece, self._codec)
+
+    def _obeys(self, text: str, codec: str) -> bool:
+        """Whether a run is in the charset of its font: that of a Western one counts for little
+        where the document is not Western."""
+        if codec != "cp1252" or text.isascii():
+            return True
+        return self._codec in _PAIRED and not _PAIR.search(text)
 
     def _stretch(self, text: str, place: int, piece: _Piece, codec: str) -> Stretch:
         first, later = piece.first + (place - piece.place) // piece.width, None
@@ -166,11 +182,13 @@ class Text:
         """The charset of 8-bit text. Word 97 has only Western text there; other programs do
         not keep to that, and old files have that of their language."""
         told = codec_of_language(fib.language) if fib.old else None
-        if told is not None and told != "cp1252":
-            return told
+        if told in (None, "cp1252"):
+            told = self._fonts.get(self._font, told)
+        if told not in (None, "cp1252"):
+            return str(told)
         sample = self._sample()
         if not sample:
-            return told or "cp1252"
+            return "cp1252"
         found = encoding.legacy(sample)
         letters = len(_FOREIGN.findall(sample.decode(found.codec, "replace")))
         needed = 2 if fib.old else FOREIGN_LETTERS

@@ -128,7 +128,7 @@ class _Slides:
         if found is not None:
             drawn = [item for item in _drawn(found[1], []) if not _is_prompt(item)]
             rows = (item.text for item in drawn if isinstance(item, Row))
-            lines = (*_lines(drawn, (0,)), *rows)
+            lines = (*_lines(drawn, (0, *MARGINS)), *rows)
             yield from self._once((*lines, *(margin_texts(found[1]) or ())), place)
 
     def _once(self, texts: Iterable[str], place: Location) -> Iterator[Block]:

@@ -18,6 +18,8 @@ def symbol_text(code: int) -> str:
     """The sign of a symbol font's code, "" where it is unknown."""
     if code in WINGDINGS:
         return WINGDINGS[code]
+    if code == 9:
+        return "\t"
     if 0xE000 <= code <= 0xF8FF or 0xD800 <= code < 0xE000 or code < 0x20:
         return ""
     return chr(code)

@@ -63,6 +63,7 @@ class Word:
     language: int = 0x0409
     flags: int = 0
     fonts: Sequence[tuple[str, int]] = ()
+    font: int = -1
     styles: Sequence[tuple[int, int, str, int]] = ()  # (style, built-in kind, name, base)
     parts: dict[int, bytes] = field(default_factory=dict)
     piece_words: Sequence[int] = ()
@@ -264,7 +265,9 @@ def _style_sheet(word: Word) -> bytes:
             style += bytes((len(name),)) + name.encode("latin-1") + b"\0"
         else:
             style += struct.pack("<H", len(name)) + name.encode("utf-16-le") + b"\0\0"
-        style += bytes(len(style) % 2) + struct.pack("<HH", 2, number) + struct.pack("<H", 0)
+        font = bytes((93, word.font, 0)) if word.old and word.font >= 0 and not number else b""
+        style += bytes(len(style) % 2) + struct.pack("<HH", 2, number)
+        style += struct.pack("<H", len(font)) + font
         found += struct.pack("<H", len(style)) + style
     return found
 

@@ -113,6 +113,25 @@ def test_the_font_of_a_run_names_its_charset_in_old_files(
     assert texts(made) == ["Text " + word]
 
 
+def test_the_font_of_the_body_style_names_the_charset_of_an_old_file() -> None:
+    fonts = (("Times", 0), ("Arial CE", 238))
+    text = "Příliš žluťoučký kůň"
+    made = Word({"body": plain(text)}, "cp1250", old=True, fonts=fonts, font=1)
+    assert texts(made) == [text]
+
+
+def test_korean_under_a_western_font_stays_korean() -> None:
+    text = "노후 “q” 공사"
+    runs = [(0, 2, b"\x5d\0\0"), (3, 6, b"\x5d\1\0")]
+    fonts = (("Batang", 0), ("Times", 0))
+    body = [Paragraph("노후 qqq 공사", runs=runs)]
+    made = Word({"body": body}, "cp949", old=True, language=0x412, fonts=fonts)
+    parts = streams(made)
+    main = bytes(parts["WordDocument"]).replace(b"qqq", b"\x93q\x94")
+    found = [block.text for block in blocks(packed({**parts, "WordDocument": main}))]
+    assert found == [text]
+
+
 def test_old_far_eastern_files_hold_two_bytes_in_a_sign() -> None:
     raw = "".join(
         chr(int.from_bytes(sign.encode("cp949"), "big")) for sign in "노후 송수관 abc 교체"
@@ -154,6 +173,36 @@ def test_fields_show_their_results() -> None:
 
 def test_a_field_may_span_paragraphs() -> None:
     assert texts("\x13 TOC \\o \x14One\t1\nTwo\t2\x15\nbody") == ["One\t1", "Two\t2", "body"]
+
+
+def test_a_formula_in_a_field_is_told_as_latex() -> None:
+    half, root = "\x13 EQ \\f(a+b,2) \x15", "\x13 EQ \\r(3,x\\s\\up8(2)) \x15"
+    assert texts(f"mean {half} and {root}") == [
+        "mean [math: \\frac{a+b}{2}] and [math: \\sqrt[3]{x^{2}}]"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("code", "told"),
+    [
+        ('EQ \\* jc2 \\* "Font:MS Mincho" \\o\\ad(\\s\\up 10(とうきょう),東京)', "東京"),
+        ("eq \\o\\ac(○,인)", "인"),
+        ("MACROBUTTON NoMacro [Click here]", "[Click here]"),
+        ('SYMBOL 252 \\f "Wingdings"', "✓"),
+        ("SYMBOL 169", "©"),
+        ("PAGE", ""),
+        ("EQ \\f(a", "[math: \\frac{a}{}]"),
+        ("EQ " + "\\f(" * 200, ""),
+    ],
+)
+def test_a_field_without_a_result_shows_what_it_is_for(code: str, told: str) -> None:
+    found = texts(f"a \x13 {code} \x15 z")[0]
+    assert found.startswith("a ") and found.endswith(" z")
+    assert told in found and "EQ" not in found
+
+
+def test_a_stray_mark_at_the_end_leaves_the_text() -> None:
+    assert texts("one\ntwo \x13 three\nfour") == ["one", "two", "three", "four"]
 
 
 def test_a_stray_field_mark_does_not_swallow_the_document() -> None:
