@@ -127,7 +127,9 @@ class _Scanner(SectionScanner):
 
     def _old_cell(self, attributes: Attributes) -> None:
         self._cell({"header": "1" if attributes.get("Header") == "true" else "0"})
-        self._span({"colSpan": attributes.get("ColSpan", "1")})
+        get = attributes.get
+        self._address({"colAddr": get("ColAddr", "0")})
+        self._span({"colSpan": get("ColSpan", "1"), "rowSpan": get("RowSpan", "1")})
 
     def _old_number(self, attributes: Attributes) -> None:
         kind = _COUNTED.get(attributes.get("NumberType", ""), "")

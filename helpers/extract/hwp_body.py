@@ -48,7 +48,7 @@ _SHAPE_STYLE = struct.Struct("<8xHB")
 # A paragraph's header by its size, and the header of the record behind it.
 _LAYOUTS = {size: struct.Struct(f"<12xHBxHHH{size - 18}xI") for size in (22, 24)}
 _CONTROLS = re.compile(r"[\x00-\x1f]")
-_CELL = struct.Struct("<4xIHHH")
+_CELL = struct.Struct("<4xIHHHH")
 
 # How a cell's record begins, its bytes, and what reads it with the paragraph behind it.
 _CellLook = tuple[bytes, int, Callable[..., tuple[int, ...]]]
@@ -188,14 +188,15 @@ class BodyReader:
                     break
                 if grid is None or head != cell_head or at > room - cell_bytes:
                     return end
-                flags, row, span, begun, shape, style, shapes, tags, lines, following = unpack_cell(
-                    data, at
-                )
+                flags, column, row, span, rows, begun, *facts = unpack_cell(data, at)
+                shape, style, shapes, tags, lines, following = facts
                 if row == grid.row:
                     sink = []
                     grid.cells.append(sink)
                 else:
-                    sink = grid.cell(row, span, bool(flags & _TITLE_CELL))
+                    sink = grid.cell(row, column, span, bool(flags & _TITLE_CELL))
+                if rows > 1:
+                    grid.lengthen(column, rows, sink)
                 self._stack[-1].sink = sink
                 at += cell_bytes
                 if begun != header:
@@ -211,7 +212,7 @@ class BodyReader:
             paragraph_size: (
                 head,
                 size + 4,
-                struct.Struct(f"<8xI2xHH{size - 14}xI8xHBxHHH{paragraph_size - 18}xI").unpack_from,
+                struct.Struct(f"<8xIHHHH{size - 16}xI8xHBxHHH{paragraph_size - 18}xI").unpack_from,
             )
             for paragraph_size in _LAYOUTS
         }
@@ -316,9 +317,10 @@ class BodyReader:
         self._close(level)
         sink, aside = self._around()
         control = self._stack[-1] if self._stack else None
-        if control is not None and control.grid is not None and control.ready and len(data) >= 14:
-            flags, _, row, span = _CELL.unpack_from(data)
-            sink = control.grid.cell(row, span, bool(flags & _TITLE_CELL))
+        if control is not None and control.grid is not None and control.ready and len(data) >= 16:
+            flags, column, row, span, rows = _CELL.unpack_from(data)
+            sink = control.grid.cell(row, column, span, bool(flags & _TITLE_CELL))
+            control.grid.lengthen(column, rows, sink)
             if len(data) < WIDE_SIZE:
                 self._learn_cell(level, len(data))
         self._open(level, _LIST, sink, aside)

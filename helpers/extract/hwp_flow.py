@@ -12,6 +12,7 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Iterator
+from operator import itemgetter
 
 from helpers.errors import limit_reached
 from helpers.extract.archive import SMALLER
@@ -36,6 +37,8 @@ _ROW_KINDS = ("table_row", "table_header")
 _OUTLINE_STYLE = re.compile(r"outline\s*([1-9])", re.IGNORECASE)
 _MEASURE = re.compile(r"\s*(?:원본 그림의|사진 찍은 날짜|프로그램 이름|색 대표)")
 _BRACKETS = " <>()[]{}.:〈〉《》「」『』【】〔〕"
+_LABEL_CHARS = 60  # code points of a merged cell that is told again
+_MERGED_CELLS = 200  # of one table that are remembered at a time
 _FRAME_PARAGRAPHS = 3  # in the only filled cell of a row: more are text in a frame
 
 
@@ -68,28 +71,41 @@ def numbered(text: str, number: str) -> str:
 
 
 class Grid:
-    """One open table; `columns` is how many it says it has, 0 where it does not say."""
+    """One open table; `columns` is how many it says it has, 0 where it does not say.
 
-    __slots__ = ("cells", "columns", "header", "row", "rows", "sink", "wide")
+    A short cell that is merged over several rows is told again in the rows below it where it
+    stands to their left: there it says what the row is about.
+    """
+
+    __slots__ = (
+        "cells", "column", "columns", "header", "row", "rows", "sink", "spans", "wide"
+    )  # fmt: skip
 
     def __init__(self, sink: list[Piece], columns: int = 0) -> None:
         self.sink = sink
         self.columns = columns
         self.row = -1
+        self.column = 0  # of the first cell in the row
         self.rows = 0
         self.header = False
         self.wide = False
         self.cells: list[list[Piece]] = []
+        self.spans: list[tuple[int, int, int, list[Piece]]] = []
 
-    def cell(self, row: int, span: int = 1, header: bool = False) -> list[Piece]:
-        """A new cell in row `row`, over `span` columns; gives the list its pieces go to."""
+    def cell(self, row: int, column: int, span: int = 1, header: bool = False) -> list[Piece]:
+        """A new cell, over `span` columns; gives the list its pieces go to."""
         cell: list[Piece] = []
         if row != self.row:
             self.end_row()
-            self.row, self.header = row, header
+            self.row, self.column, self.header = row, column, header
             self.widen(span)
         self.cells.append(cell)
         return cell
+
+    def lengthen(self, column: int, rows: int, cell: list[Piece]) -> None:
+        """A cell of the row at hand turns out to lie over `rows` rows."""
+        if rows > 1 and len(self.spans) < _MERGED_CELLS:
+            self.spans.append((column, self.row, self.row + rows, cell))
 
     def widen(self, span: int) -> None:
         """The cell at hand turns out to lie over `span` columns."""
@@ -99,15 +115,16 @@ class Grid:
         """Hand the cells over as a row, or as what they hold where they only frame it."""
         cells = [cell for cell in self.cells if cell]
         if cells:
+            labels = self._labels() if self.spans else []
             alone = self.wide and len(self.cells) == 1
-            if alone or (len(cells) == 1 and len(cells[0]) > _FRAME_PARAGRAPHS):
+            if alone or (len(cells) == 1 and len(cells[0]) > _FRAME_PARAGRAPHS and not labels):
                 self.sink.extend(piece for cell in cells for piece in cell)
             else:
-                self._row(cells)
+                self._row(cells, labels)
         self.cells = []
         self.header = False
 
-    def _row(self, cells: list[list[Piece]]) -> None:
+    def _row(self, cells: list[list[Piece]], labels: list[str]) -> None:
         texts: list[str] = []
         after: list[Piece] = []
         for cell in cells:
@@ -119,9 +136,18 @@ class Grid:
                 after += [piece for piece in cell if not _belongs_in_cell(piece)]
         if texts:
             kind = "table_header" if self.header or not self.rows else "table_row"
-            self.sink.append((" ".join(CELL_SEPARATOR.join(texts).split()), kind, 0, ""))
+            text = " ".join(CELL_SEPARATOR.join(labels + texts).split())
+            self.sink.append((text, kind, 0, ""))
             self.rows += 1
         self.sink += after
+
+    def _labels(self) -> list[str]:
+        """What merged cells of rows above say about this one, from left to right."""
+        self.spans = [span for span in self.spans if span[2] > self.row]
+        begun = [span for span in self.spans if span[1] < self.row and span[0] < self.column]
+        begun.sort(key=itemgetter(0))
+        texts = (" ".join(_own(cell)) for _, _, _, cell in begun)
+        return [text for text in texts if 0 < len(text) <= _LABEL_CHARS]
 
 
 class Margins:

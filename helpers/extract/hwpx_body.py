@@ -79,6 +79,7 @@ class SectionScanner:
         self._paragraphs: list[_Paragraph] = []
         self._grids: list[Grid] = []
         self._rows: list[int] = []
+        self._column = 0
         self._inserting = self._deleting = False
         self._text: list[str] = []
         self.scanner = Scanner(
@@ -123,6 +124,7 @@ class SectionScanner:
             "hp:tbl": self._table,
             "hp:tr": self._row,
             "hp:tc": self._cell,
+            "hp:cellAddr": self._address,
             "hp:cellSpan": self._span,
             _BOXES: lambda _: self._box(),
             _NOTES: lambda _: self._note(),
@@ -281,9 +283,18 @@ class SectionScanner:
     def _cell(self, attributes: Attributes) -> None:
         sink, aside = self._sinks[-1]
         if self._grids:
-            sink = self._grids[-1].cell(self._rows[-1], 1, attributes.get("header") == "1")
+            sink = self._grids[-1].cell(self._rows[-1], 0, 1, attributes.get("header") == "1")
         self._sinks.append((sink, aside))
+
+    def _address(self, attributes: Attributes) -> None:
+        if self._grids:
+            grid, self._column = self._grids[-1], whole(attributes.get("colAddr"))
+            if len(grid.cells) == 1:
+                grid.column = self._column
 
     def _span(self, attributes: Attributes) -> None:
         if self._grids:
-            self._grids[-1].widen(whole(attributes.get("colSpan"), 1))
+            grid, rows = self._grids[-1], whole(attributes.get("rowSpan"), 1)
+            grid.widen(whole(attributes.get("colSpan"), 1))
+            if rows > 1 and grid.cells:
+                grid.lengthen(self._column, rows, grid.cells[-1])

@@ -64,9 +64,11 @@ def listing(*paragraphs: Tree, data: bytes = bytes(16)) -> Tree:
     return (LIST, data, paragraphs)
 
 
-def cell(row: int, column: int, *paragraphs: Tree, span: int = 1, title: bool = False) -> Tree:
+def cell(
+    row: int, column: int, *paragraphs: Tree, span: int = 1, rows: int = 1, title: bool = False
+) -> Tree:
     flags = 1 << 18 if title else 0
-    head = struct.pack("<iIHHHH", len(paragraphs), flags, column, row, span, 1)
+    head = struct.pack("<iIHHHH", len(paragraphs), flags, column, row, span, rows)
     return (LIST, head + bytes(26), paragraphs)
 
 
@@ -230,10 +232,11 @@ def box(element: str, *paragraphs: str) -> str:
     return f"<hp:{element}><hp:subList>{''.join(paragraphs)}</hp:subList></hp:{element}>"
 
 
-def tc(*paragraphs: str, span: int = 1, header: int = 0) -> str:
+def tc(*paragraphs: str, span: int = 1, rows: int = 1, column: int = 0, header: int = 0) -> str:
     return (
         f'<hp:tc header="{header}"><hp:subList>{"".join(paragraphs)}</hp:subList>'
-        f'<hp:cellAddr colAddr="0" rowAddr="0"/><hp:cellSpan colSpan="{span}" rowSpan="1"/></hp:tc>'
+        f'<hp:cellAddr colAddr="{column}" rowAddr="0"/>'
+        f'<hp:cellSpan colSpan="{span}" rowSpan="{rows}"/></hp:tc>'
     )
 
 

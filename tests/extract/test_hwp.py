@@ -182,6 +182,33 @@ def test_a_merged_cell_stands_in_the_row_where_it_begins() -> None:
     assert texts(para(mark(11, "tbl "), merged)) == ["합계 | 100", "가 | 40"]
 
 
+def test_a_label_merged_over_rows_is_told_in_each_of_them() -> None:
+    """Rows 0 to 4 of three columns: 교육부 and, within it, 본부 lie over several rows."""
+    cells = [
+        cell(0, 0, para("부처")), cell(0, 1, para("부서")), cell(0, 2, para("예산")),
+        cell(1, 0, para("교육부"), rows=3), cell(1, 1, para("본부"), rows=2), cell(1, 2, para("1")),
+        cell(2, 2, para("2")),
+        cell(3, 1, para("소속")), cell(3, 2, para("3")),
+        cell(4, 0, para("환경부")), cell(4, 1, para("본부")), cell(4, 2, para("4")),
+    ]  # fmt: skip
+    assert texts(para(mark(11, "tbl "), table(3, *cells))) == [
+        "부처 | 부서 | 예산",
+        "교육부 | 본부 | 1",
+        "교육부 | 본부 | 2",
+        "교육부 | 소속 | 3",
+        "환경부 | 본부 | 4",
+    ]
+
+
+def test_a_merged_cell_of_many_words_or_on_the_right_is_told_once() -> None:
+    long = "가나다라마 " * 20
+    cells = [
+        cell(0, 0, para(long), rows=2), cell(0, 1, para("1")), cell(0, 2, para("비고"), rows=2),
+        cell(1, 1, para("2")),
+    ]  # fmt: skip
+    assert texts(para(mark(11, "tbl "), table(3, *cells))) == [f"{long}| 1 | 비고", "2"]
+
+
 def test_a_marked_title_row_is_a_header_wherever_it_stands() -> None:
     rows = [cell(r, c, para(f"{r}{c}"), title=r == 1) for r in range(3) for c in range(2)]
     found = blocks(hwp([para(mark(11, "tbl "), table(2, *rows))]))

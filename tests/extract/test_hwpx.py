@@ -162,6 +162,21 @@ def test_a_marked_header_row_is_a_header_wherever_it_stands() -> None:
     ]
 
 
+def test_a_label_merged_over_rows_is_told_in_each_of_them() -> None:
+    rows = [
+        [tc(p("교육부"), rows=3), tc(p("본부"), rows=2, column=1), tc(p("1"), column=2)],
+        [tc(p("2"), column=2)],
+        [tc(p("소속"), column=1), tc(p("3"), column=2)],
+        [tc(p("환경부")), tc(p("본부"), column=1), tc(p("4"), column=2)],
+    ]
+    assert texts(p(tbl(rows))) == [
+        "교육부 | 본부 | 1",
+        "교육부 | 본부 | 2",
+        "교육부 | 소속 | 3",
+        "환경부 | 본부 | 4",
+    ]
+
+
 def test_a_table_in_a_cell_follows_the_row_that_holds_it() -> None:
     inner = tc(p("밖"), p(tbl([["안1", "안2"]])))
     assert texts(p(tbl([[inner, "옆"], ["다음", "줄"]]))) == ["밖 | 옆", "안1 | 안2", "다음 | 줄"]
