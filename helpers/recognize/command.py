@@ -112,12 +112,11 @@ def run(
     said = _last_line(note)
     if late:
         raise CommandFailed("timeout", f"{name} took more than {caps.seconds:,.0f} seconds")
-    if sys.platform != "win32" and status in (-signal.SIGXCPU, -signal.SIGKILL):
-        raise CommandFailed(
-            "timeout", f"{name} used more than its {caps.cpu_s:,} CPU seconds or memory"
-        )
     if full:
         raise CommandFailed("output", f"{name} wrote more than {caps.output:,} bytes")
+    if sys.platform != "win32" and status in (-signal.SIGXCPU, -signal.SIGKILL):
+        what = f"{name} used more than {caps.cpu_s:,} processor seconds, or too much memory"
+        raise CommandFailed("timeout", what)
     if status:
         raise CommandFailed("crash", f"{name} ended with status {status}{said}")
     return output
