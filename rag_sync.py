@@ -109,9 +109,16 @@ class _Sync:
         self._report(found)
 
     def _renew_postings(self) -> None:
-        """Make the postings anew: another analyser made them, some are missing, or by force."""
+        """Make the postings anew: another analyser made them, some are missing, or by force.
+
+        What force asks for is written down first: a sync that is stopped leaves the rest of it to
+        the next one.
+        """
+        if self.job.force:
+            with database.transaction(self.db):
+                documents.doubt(self.db)
         current = postings.made_by(self.db) == self.analyser.fingerprint
-        if current and not self.job.force and verify.counts_match(self.db):
+        if current and verify.counts_match(self.db):
             return
         with database.transaction(self.db):
             postings.rebuild(self.db, self.analyser, self.job.checkpoint)

@@ -23,7 +23,7 @@ from typing import Any, NamedTuple, Protocol
 
 from helpers.errors import NEEDS_ACTION_CODES, CorruptIndex, Unread
 from helpers.store import postings, vectors
-from helpers.store.database import REBUILD, roll_back
+from helpers.store.database import REBUILD, roll_back, set_meta
 from helpers.store.keys import chunk_key
 from helpers.store.postings import Analyser, ChunkTerms
 
@@ -335,6 +335,16 @@ def folder_rows(db: sqlite3.Connection, folder: bytes) -> dict[bytes, Known]:
         (folder,),
     )
     return {row[0]: Known._make(row[1:]) for row in rows}
+
+
+def doubt(db: sqlite3.Connection) -> None:
+    """Let every file be read again, by this sync or, where that ends early, by the next.
+
+    What was read meanwhile counts again. Runs inside the caller's transaction.
+    """
+    db.execute("UPDATE document SET fingerprint = ''")
+    db.execute("DELETE FROM folder")
+    set_meta(db, "analyser", None)  # who made the postings: nobody known
 
 
 def folders(db: sqlite3.Connection) -> list[bytes]:

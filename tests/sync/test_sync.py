@@ -104,6 +104,33 @@ def test_cancelled_sync_keeps_what_it_says_it_added(stage: Stage) -> None:
     assert stage.sync()["added"] == 40 - job.state().added
 
 
+class ForceStoppedAfter(StoppedAfter):
+    """One that reads known files again, by force."""
+
+    def count(self, **more: int) -> None:
+        JobHandle.count(self, **more)
+        self._cancelled = self.state().updated >= self.files
+
+
+@pytest.mark.parametrize("files", [0, 5])
+def test_force_that_was_stopped_is_taken_up_by_the_next_sync(stage: Stage, files: int) -> None:
+    for number in range(40):
+        stage.write(f"{number}.txt", f"file {number}")
+    assert stage.sync()["added"] == 40
+    request = state.Request(force=True)
+    job = ForceStoppedAfter(stage.settings.jobs_dir, state.new_job("default", request))
+    job.files = files
+    with pytest.raises(Cancelled):
+        rag_sync.sync(stage.settings, job)
+    again = job.state().updated
+    assert files <= again < 40
+    assert stage.paths("file") and stage.problems() == []
+    resumed = stage.sync()
+    assert (resumed["updated"], resumed["unchanged"]) == (40 - again, again)
+    assert stage.sync()["unchanged"] == 40
+    assert stage.problems() == []
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="limits are set by setrlimit")
 def test_every_file_is_closed_whether_it_was_read_or_only_touched(stage: Stage) -> None:
     import resource
