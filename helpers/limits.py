@@ -105,6 +105,7 @@ SECTION_LABEL_CHARS = 200  # code points of a heading path shown as a location
 ROW_LINES = 200  # lines one quoted table cell may span; beyond it a quote is a stray one
 ROW_CHARS = 32_000  # code points of one table row; the rest of the row follows as another
 JSON_TREE_BYTES = 8 * MIB  # bytes of a JSON file that is parsed whole; a larger one is text
+NOTEBOOK_BYTES = 32 * MIB  # bytes of a Jupyter notebook, its pictures not counted
 JSON_DEPTH = 500  # levels of nesting
 RECORD_CHARS = 1_000_000  # code points of one JSON line
 MARKUP_CHARS = 1_000_000  # code points of one unfinished HTML tag, comment or script
@@ -159,6 +160,14 @@ READER_ANSWER_PART_BYTES = 256 * KIB  # bytes of an answer sent at once
 READER_ANSWER_S = 5.0  # seconds that a reader process may take to accept one
 
 # --- recognition -----------------------------------------------------------------------
+OCR_VISION_PAGE_S = 180.0  # seconds a vision model may take for one page
+OCR_VISION_PICTURE_BYTES = 24 * MIB  # bytes of a picture that is sent to it
+REMOTE_ANSWER_BYTES = 8 * MIB  # bytes of one answer of a server
+SOUND_S = 86_400  # seconds of one recording
+SOUND_PART_S = 600  # seconds that are transcribed at a time, and kept
+SOUND_PART_WALL_S = 7_200.0  # seconds that transcribing one part may take
+SOUND_MEMORY_BYTES = 16 * GIB  # bytes of address space of whatever transcribes
+SOUND_FILE_BYTES = 3 * GIB  # bytes of a recording made ready for it
 OCR_DPI = 300  # dots per inch at which a page is drawn
 OCR_PIXELS = 100_000_000  # pixels of one picture or drawn page
 OCR_SIDE_PIXELS = 32_000  # pixels of its longer side

@@ -106,6 +106,7 @@ SOURCE_FILE_NAMES = (
     "makefile gnumakefile dockerfile containerfile vagrantfile jenkinsfile procfile rakefile "
     "gemfile pipfile"
 )
+AUDIO_EXTENSIONS = "mp3 wav m4a ogg oga opus flac aac wma amr webm"
 PLAIN_FILE_NAMES = (
     "readme license licence copying notice authors contributors changelog changes news todo "
     "install history version manifest"
@@ -162,11 +163,11 @@ FORMATS = (
     _office("flatopc", "Office document in one XML file", "flat_opc", ""),
     _known("oldword", "document of Word before 1993, Windows Write or Word for DOS", ""),
     _known("wordperfect", "WordPerfect document", "wpd"),
-    _known("ipynb", "Jupyter notebook", "ipynb"),
+    _office("ipynb", "Jupyter notebook", "notebook", "ipynb"),
     _office("image", "image", "image", "png jpg jpeg jpe jfif gif tif tiff bmp webp"),
     _known("photo", "HEIC, AVIF or other image", "heic heif avif jxl ico psd svg"),
-    _known("audio", "audio recording", "mp3 wav m4a ogg oga opus flac aac wma amr"),
-    _known("video", "video", "mp4 m4v mov mkv webm avi wmv mpg mpeg"),
+    _office("audio", "audio recording", "sound", AUDIO_EXTENSIONS),
+    _known("video", "video", "mp4 m4v mov mkv avi wmv mpg mpeg"),
     _holder("zip", "ZIP archive", "zip_members", "zip"),
     _known("archive", "archive", "7z rar gz tgz tar bz2 xz zst jar"),
     _known("program", "program or library", "exe dll so dylib bin class o a pyc wasm"),
@@ -296,7 +297,8 @@ def _by_content(file: BinaryIO, start: bytes, named: Format | None, name: str) -
         return BY_NAME["pdf"]
     kind = sniff.magic_kind(start)
     if kind is not None and not (kind == "rtf" and named is not None and named.name == "source"):
-        return BY_NAME[kind]
+        sound = kind == "video" and named is not None and named.name == "audio"  # such as .webm
+        return BY_NAME["audio" if sound else kind]
     return _text_format(start, named, name)
 
 
@@ -397,7 +399,6 @@ _CONVERT = "Convert it to a supported format, or exclude it."
 _SAVE_AS = {
     "oldword": "Open it in a program that still knows it, such as LibreOffice; save it as .docx.",
     "wordperfect": "Open it in LibreOffice and save it as .docx.",
-    "ipynb": "Export it as .md or .html.",
     "archive": "Unpack it into the knowledge directory.",
 }
 

@@ -49,6 +49,11 @@ def read(file: BinaryIO, ctx: Context) -> Iterator[Item]:
     yield from stream.notices()
 
 
+def items_of(text: str, titled: bool) -> Iterator[Item]:
+    """Blocks of a text in Markdown without front matter; `titled`: a heading gives no title."""
+    yield from _Document(titled).read(numbered([text]), 0)
+
+
 def front_matter(start: str) -> tuple[str, int]:
     """The front matter at the very start of a text, and how many letters it takes up with its
     fences; ("", 0) where there is none.
