@@ -13,10 +13,9 @@ from collections.abc import Iterator
 from typing import BinaryIO
 
 from helpers.extract.blocks import Context, Item, Metadata
-from helpers.extract.hwp_flow import Located, Margins, heading_level
+from helpers.extract.hwp_flow import Located, Margins, heading_level, title_of
 from helpers.extract.hwpx_body import SectionScanner
 from helpers.extract.markup import Attributes, OnEnd, OnStart, whole
-from helpers.extract.opc import real_title
 from helpers.extract.outline import DEEPEST_HEADING
 from helpers.limits import READ_BYTES
 
@@ -62,9 +61,7 @@ class _Scanner(SectionScanner):
 
     def metadata(self) -> Metadata:
         words = (word.strip() for word in re.split(r"[,;]", "".join(self._words)))
-        return Metadata(
-            real_title(" ".join("".join(self._title).split())), tuple(filter(None, words))
-        )
+        return Metadata(title_of("".join(self._title)), tuple(filter(None, words)))
 
     def _starts(self) -> dict[str, OnStart]:
         write = self._literal

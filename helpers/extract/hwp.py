@@ -20,7 +20,7 @@ from helpers.extract import properties
 from helpers.extract.blocks import Context, Item, Metadata, Notice
 from helpers.extract.compound import MAGIC, CompoundFile
 from helpers.extract.hwp_body import BodyReader
-from helpers.extract.hwp_flow import Located, Margins, heading_level
+from helpers.extract.hwp_flow import Located, Margins, heading_level, title_of
 from helpers.extract.hwp_lock import Unlocked
 from helpers.extract.hwp_records import (
     PARA_SHAPE,
@@ -32,7 +32,6 @@ from helpers.extract.hwp_records import (
     records,
     string,
 )
-from helpers.extract.opc import real_title
 from helpers.extract.outline import DEEPEST_HEADING
 from helpers.limits import HWP_INFO_BYTES
 
@@ -102,7 +101,7 @@ def _metadata(container: CompoundFile) -> Metadata:
     found = properties.summary(container, name=_SUMMARY)
     words = re.split(r"[,;]", found.text(properties.KEYWORDS))
     tags = tuple(word.strip() for word in words if word.strip())
-    return Metadata(real_title(found.text(properties.TITLE)), tags)
+    return Metadata(title_of(found.text(properties.TITLE)), tags)
 
 
 def _styles(

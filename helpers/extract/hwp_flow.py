@@ -18,6 +18,7 @@ from helpers.errors import limit_reached
 from helpers.extract.archive import SMALLER
 from helpers.extract.blocks import CELL_SEPARATOR, Block, Item, Location
 from helpers.extract.docx_styles import heading_of_name
+from helpers.extract.opc import real_title
 from helpers.extract.outline import DEEPEST_HEADING, Outline, only_page_number
 from helpers.extract.quick import block
 from helpers.limits import HANGUL_HEADING_CHARS, OFFICE_BLOCK_CHARS, OFFICE_TEXT_CHARS
@@ -47,6 +48,12 @@ def paragraph(text: str, level: int = 0, aside: str = "") -> Piece:
     if aside:
         return (text, "paragraph", 0, aside)
     return (text, "heading", level, "") if level and len(text) <= HANGUL_HEADING_CHARS else text
+
+
+def title_of(text: str) -> str | None:
+    """A document's title; Hangul makes one up of the first line, be it a single letter."""
+    title = " ".join(text.split())
+    return real_title(title) if len(title) > 1 else None
 
 
 def weight(piece: Piece) -> int:

@@ -54,6 +54,10 @@ def pieces(
     stored = inflated = 0
     try:
         while not inflater.eof and (piece := source.read(PIECE_BYTES)):
+            if not stored and _plain(piece):
+                yield piece
+                yield from pieces(source, name, False, heartbeat)
+                return
             stored += len(piece)
             while piece and not inflater.eof:
                 found = inflater.decompress(piece, INFLATED_BYTES)
@@ -96,6 +100,13 @@ def string(data: bytes, at: int) -> tuple[str, int]:
 
 def corrupt(what: str) -> Unread:
     return Unread("corrupt", f"Damaged HWP document: {what}", RESAVE)
+
+
+def _plain(start: bytes) -> bool:
+    """A stream that is not deflated although the document says so: it begins with the header of
+    the first record of a section or of DocInfo."""
+    header: int = _HEADER.unpack_from(start.ljust(4, b"\0"))[0]
+    return header & 0xFFFFF in (PARA_HEADER, DOCUMENT_PROPERTIES) and 18 <= header >> 20 <= 64
 
 
 def _check(name: str, inflated: int, stored: int) -> None:

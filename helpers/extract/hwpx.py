@@ -19,10 +19,10 @@ from helpers.errors import Unread
 from helpers.extract.archive import RESAVE, Archive
 from helpers.extract.blocks import Context, Item, Metadata, Notice
 from helpers.extract.drawing import drawing_texts
-from helpers.extract.hwp_flow import Located, Margins, heading_level, paragraph
+from helpers.extract.hwp_flow import Located, Margins, heading_level, paragraph, title_of
 from helpers.extract.hwpx_body import NAMESPACES, SectionScanner
 from helpers.extract.markup import Attributes, OnEnd, OnStart, Scanner, table, whole
-from helpers.extract.opc import Package, real_title
+from helpers.extract.opc import Package
 from helpers.extract.outline import DEEPEST_HEADING
 from helpers.limits import OFFICE_RELATED_PARTS
 
@@ -83,7 +83,7 @@ class _Contents:
     def metadata(self) -> Metadata:
         words = re.split(r"[,;]", "".join(self._words))
         tags = tuple(word.strip() for word in words if word.strip())
-        return Metadata(real_title(" ".join("".join(self._title).split())), tags)
+        return Metadata(title_of("".join(self._title)), tags)
 
     def header(self) -> str:
         """The part with the styles."""

@@ -78,6 +78,11 @@ def test_a_stream_that_is_not_compressed_is_read_as_it_is() -> None:
     assert [block.text for block in blocks(hwp([para("그대로")], flags=0))] == ["그대로"]
 
 
+def test_a_stream_that_is_not_deflated_although_the_flag_says_so_is_read() -> None:
+    data = hwp(written([para("그대로")]), docinfo=info([None]), flags=1)
+    assert [block.text for block in blocks(data)] == ["그대로"]
+
+
 def test_paragraphs_and_cells_mean_the_same_one_by_one_and_in_runs() -> None:
     """A header that does not tell how long its records are makes the reader walk them."""
     rows = [["가", "나"], ["다", ""], ["", "라"]]
