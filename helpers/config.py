@@ -54,6 +54,12 @@ class Settings:
     archives: str = ARCHIVE_CHOICES[0]
     ocr: str = OCR_CHOICES[0]
     ocr_languages: tuple[str, ...] = ()
+    ocr_vlm_url: str = ""
+    ocr_vlm_model: str = ""
+    llm_control_url: str = ""
+    ocr_auto_start: bool = False
+    ocr_auto_stop: bool = False
+    whisper_model_dir: Path | None = None
     exclude: tuple[str, ...] = ()
     exclude_dirs: tuple[str, ...] = ()
     exclude_files: tuple[str, ...] = ()
@@ -83,6 +89,11 @@ class Settings:
         ]
         if self.ocr_languages:
             words.append(f"--ocr-languages={','.join(self.ocr_languages)}")
+        for name in ("ocr_vlm_url", "ocr_vlm_model", "llm_control_url", "whisper_model_dir"):
+            if value := getattr(self, name):
+                words.append(f"--{name.replace('_', '-')}={value}")
+        words += ["--ocr-auto-start"] * self.ocr_auto_start
+        words += ["--ocr-auto-stop"] * self.ocr_auto_stop
         if self.semantic_model_dir:
             words += ["--semantic-model-dir", str(self.semantic_model_dir)]
         if self.semantic_linger is not None:
@@ -165,6 +176,24 @@ def add_shared_flags(parser: argparse.ArgumentParser) -> None:
         help="languages of OCR, such as tha,eng (default: those of eng, tha, kor installed)",
     )
     group.add_argument(
+        "--ocr-vlm-url",
+        metavar="URL",
+        help="loopback vision server that corrects OCR (default: none)",
+    )
+    group.add_argument("--ocr-vlm-model", metavar="NAME", help="the model it is asked for")
+    group.add_argument(
+        "--llm-control-url", metavar="URL", help="loopback address that starts and stops it"
+    )
+    group.add_argument(
+        "--ocr-auto-start", action="store_true", default=None, help="start it when a sync needs it"
+    )
+    group.add_argument(
+        "--ocr-auto-stop", action="store_true", default=None, help="stop it after such a sync"
+    )
+    group.add_argument(
+        "--whisper-model-dir", metavar="DIR", help="folder of Whisper models: transcribe recordings"
+    )
+    group.add_argument(
         "--workers", metavar="N", help="reader processes (default: one per core, at most 4)"
     )
     group.add_argument("--quiet", action="store_true", default=None, help="no progress, no notes")
@@ -204,6 +233,12 @@ def resolve(
         archives=_choice("archives", _on_off(find("archives")), ARCHIVE_CHOICES),
         ocr=_choice("ocr", find("ocr") or OCR_CHOICES[0], OCR_CHOICES),
         ocr_languages=_languages(find("ocr_languages")),
+        ocr_vlm_url=str(find("ocr_vlm_url") or ""),
+        ocr_vlm_model=str(find("ocr_vlm_model") or ""),
+        llm_control_url=str(find("llm_control_url") or ""),
+        ocr_auto_start=_truth("ocr_auto_start", find("ocr_auto_start")),
+        ocr_auto_stop=_truth("ocr_auto_stop", find("ocr_auto_stop")),
+        whisper_model_dir=_optional_path(find("whisper_model_dir")),
         workers=_number("workers", find("workers"), 0),
     )
     return _checked(settings)

@@ -17,6 +17,7 @@ from helpers.errors import Unread
 
 FAMILIES = {"page": "picture", "image": "picture", "sound": "sound"}  # kind asked for → who answers
 KINDS = tuple(FAMILIES)
+PROVISIONAL = "provisional"  # a fact: true for now, so that it is not kept
 LACKING = "lacking"  # a fact of Recognised: languages that could not be looked for
 SCAN_REMEDY = (
     "Nothing here recognises text in images: run the file through an OCR program and sync again"

@@ -91,6 +91,7 @@ OWNERS = {
     "pymilvus": {"helpers.store.milvus"},
     "onnxruntime": {"semantic_worker", "helpers.semantic.encoder"},
     "numpy": {"semantic_worker"} | {f"helpers.semantic.{name}" for name in WORKER_MODULES},
+    "faster_whisper": {"helpers.recognize.transcribe"},
     "sentencepiece": {"helpers.semantic.encoder"},
     "mcp": {"rag_server"},
     "mcp_types": {"rag_server"},

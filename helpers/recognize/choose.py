@@ -7,15 +7,20 @@ Does not: recognise anything.
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from helpers.config import Settings
-from helpers.errors import Unread
+from helpers.errors import ConfigError, Unread
 from helpers.recognition import FAMILIES
-from helpers.recognize import installed
+from helpers.recognize import apple, installed, render
+from helpers.recognize.apple import AppleVision
 from helpers.recognize.engine import Engine
 from helpers.recognize.recogniser import Recogniser
 from helpers.recognize.tesseract import Tesseract, install
+from helpers.recognize.whisper import Whisper
+
+if TYPE_CHECKING:
+    from helpers.recognize.vision import Server
 
 WORKERS_MAX = 8  # pages that are recognised at the same time, at most
 ABSENT = "absent"  # where no engine is for it
@@ -49,15 +54,27 @@ def report(settings: Settings) -> tuple[dict[str, Any], list[dict[str, str]]]:
     value: dict[str, Any] = {
         "engine": engine.name if refusal is None else None,
         "languages": list(engine.languages),
-        "vision_model": None,
+        "vision_model": settings.ocr_vlm_model if settings.ocr_vlm_url else None,
     }
     problems = []
-    if engine.found is not None and refusal is not None:
+    try:
+        vision_server(settings)
+    except ConfigError as error:
+        value["vision_model"] = None
+        problems.append({"code": error.code, "what": error.what, "remedy": error.remedy})
+    there = isinstance(engine, AppleVision) or engine.found is not None
+    if there and refusal is not None:
         problems.append({"code": "ocr_broken", "what": refusal.reason, "remedy": refusal.remedy})
-    elif refusal is None and engine.wanted and engine.missing:
+    elif isinstance(engine, Tesseract) and there and engine.wanted and engine.missing:
         what = f"Tesseract has no language data for {', '.join(engine.missing)}"
         remedy = install(engine.missing)
         problems.append({"code": "ocr_language_missing", "what": what, "remedy": remedy})
+    if settings.whisper_model_dir is not None:
+        sound = Whisper(settings.whisper_model_dir)
+        value["sound"] = sound.name if sound.refusal is None else None
+        if sound.refusal is not None:
+            what, remedy = sound.refusal.reason, sound.refusal.remedy
+            problems.append({"code": "whisper_missing", "what": what, "remedy": remedy})
     return value, problems
 
 
@@ -72,13 +89,48 @@ class Off:
     def recognise(self, task: Any) -> Any:
         raise self.refusal
 
+    def close(self) -> None:
+        """Nothing was started."""
+
 
 def _engine(settings: Settings, family: str) -> Engine | None:
-    return _picture(settings) if family == "picture" else None
+    if family == "sound":
+        return Whisper(settings.whisper_model_dir)
+    engine, server = _picture(settings), vision_server(settings)
+    if server is None or isinstance(engine, Off):
+        return engine
+    from helpers.recognize.vision import Corrected
+
+    return Corrected(engine, server, render.drawer)
 
 
-def _picture(settings: Settings) -> Tesseract | Off:
+def vision_server(settings: Settings) -> Server | None:
+    """Where recognised text is corrected, None where nobody asked for it. Raises ConfigError."""
+    if not settings.ocr_vlm_url:
+        return None
+    from helpers.recognize.vision import Server
+    from helpers.remote import loopback
+
+    if not settings.ocr_vlm_model:
+        raise ConfigError(
+            f"--ocr-vlm-url is {settings.ocr_vlm_url} and no model is named",
+            "Name it by --ocr-vlm-model, as the server does.",
+        )
+    control = settings.llm_control_url
+    return Server(
+        loopback.address("--ocr-vlm-url", settings.ocr_vlm_url),
+        settings.ocr_vlm_model,
+        loopback.address("--llm-control-url", control) if control else None,
+        settings.ocr_auto_start,
+        settings.ocr_auto_stop,
+    )
+
+
+def _picture(settings: Settings) -> Tesseract | AppleVision | Off:
     if settings.ocr == "off":
         return Off("an image")
+    mac = apple.built()
+    if mac is not None:
+        return AppleVision(mac, settings.ocr_languages, render.drawer())
     data_dir = settings.data_dir if settings.data_dir.is_dir() else None
     return Tesseract(installed.tesseract(data_dir), settings.ocr_languages)

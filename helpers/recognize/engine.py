@@ -30,5 +30,8 @@ class Engine(Protocol):
     def refusal(self) -> Unread | None:
         """Why it can read nothing here (not installed, no language, broken); None: it can."""
 
+    def close(self) -> None:
+        """The sync has ended: stop what was started for it."""
+
     def recognise(self, task: Task) -> Recognised:
         """Read what `task` wants. Raises Unread, command.Stopped, command.CommandFailed."""

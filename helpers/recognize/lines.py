@@ -6,12 +6,15 @@ Does not: run anything, or mend words.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
 SURE = 0.75  # confidence from which a line is not tried again
-JUNK = 0.35  # confidence below which a line is left out: signatures, dirt, edges
+JUNK = 0.35  # confidence below which a line is left out: signatures, dirt, edges ...
+LEAST = 0.1  # ... unless it is above this and made of words
+WORDY = 0.6  # of a line's signs in words, from which it is made of them
 BETTER = 0.04  # confidence that another reading of a line must gain
 UNSURE_SHARE = 0.03  # of a page's letters in unsure lines: above it the page is tried again
 LEGIBLE = 0.5  # mean confidence of a page that is text
@@ -19,6 +22,8 @@ LEAST_LETTERS = 3  # of a page that is text
 FULL = 0.85  # of its paragraph's longest line: a line that long was ended by the margin
 COVERED = 0.5  # of the smaller box, from which two boxes hold the same line
 _WORD, _COLUMNS = "5", 12  # of TSV: the level of a word, the columns of a row
+# Two letters make a word of Thai or Hangul, three of other scripts.
+_WORDS = re.compile("[\u0e01-\u0e4e\uac00-\ud7a3]{2,}|[^\\W\\d_]{3,}")
 
 Box = tuple[int, int, int, int]  # left, top, right, bottom
 
@@ -124,13 +129,18 @@ def paragraphs(lines: Sequence[Line]) -> list[tuple[str, float]]:
 def _blocks(lines: Sequence[Line]) -> list[list[Line]]:
     found: list[list[Line]] = []
     for line in lines:
-        if line.confidence < JUNK:
+        if line.confidence < JUNK and not (line.confidence >= LEAST and _is_wordy(line.text)):
             continue
         if found and found[-1][-1].block == line.block:
             found[-1].append(line)
         else:
             found.append([line])
     return found
+
+
+def _is_wordy(text: str) -> bool:
+    signs = "".join(text.split())
+    return sum(map(len, _WORDS.findall(text))) >= WORDY * max(1, len(signs))
 
 
 def _length(line: Line) -> int:

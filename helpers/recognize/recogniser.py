@@ -23,7 +23,7 @@ from helpers import limits
 from helpers.errors import Unread
 from helpers.files import private_dir
 from helpers.log import get_logger
-from helpers.recognition import FAMILIES, Answer, Answered, Recognised, Wanted
+from helpers.recognition import FAMILIES, PROVISIONAL, Answer, Answered, Recognised, Wanted
 from helpers.recognize import kept
 from helpers.recognize.command import CommandFailed, Stop, Stopped
 from helpers.recognize.engine import Engine
@@ -75,6 +75,8 @@ class Recogniser:
         for threads in self._threads.values():
             threads.shutdown(wait=True)
         self._threads.clear()
+        for engine in self.engines.values():
+            engine.close()
         if self._folder is not None:
             shutil.rmtree(self._folder, ignore_errors=True)
             self._folder = None
@@ -123,7 +125,8 @@ class Recogniser:
         if found is None:
             found = engine.recognise(task)
             task.checkpoint()
-            self.kept.put(name, found)
+            if PROVISIONAL not in found.facts:
+                self.kept.put(name, found)
         return found
 
     def folder(self) -> Path:

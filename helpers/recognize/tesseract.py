@@ -80,6 +80,9 @@ class Tesseract:
             return Unread("no_text", reason + ", ".join(self.missing), install(self.missing))
         return None
 
+    def close(self) -> None:
+        """Nothing was started for longer than a page."""
+
     def recognise(self, task: Task) -> Recognised:
         """The paragraphs of a page or image. Raises Unread, CommandFailed, Stopped."""
         wanted = task.wanted

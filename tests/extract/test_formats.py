@@ -180,7 +180,7 @@ def test_file_that_is_not_what_its_name_says_is_corrupt(raw: bytes, name: str) -
         (b"text", "a.xyz", "No reader for files .xyz"),
         (b"text", "unnamed", "No reader for files without an ending"),
         (b"{}", "a.gsheet", "Cloud pointer (.gsheet)"),
-        (b"ID3\x03\0\0", "a.mp3", "Audio recording"),
+        (b"\x1aE\xdf\xa3\x01", "a.mkv", "Video"),
         (b"\x7fELF\x02", "tool", "Program or library"),
         (b"7z\xbc\xaf\x27\x1c", "a.7z", "Archive"),
     ],
