@@ -79,7 +79,7 @@ class SectionScanner:
         self._paragraphs: list[_Paragraph] = []
         self._grids: list[Grid] = []
         self._rows: list[int] = []
-        self._column = 0
+        self._column = "0"
         self._inserting = self._deleting = False
         self._text: list[str] = []
         self.scanner = Scanner(
@@ -288,13 +288,14 @@ class SectionScanner:
 
     def _address(self, attributes: Attributes) -> None:
         if self._grids:
-            grid, self._column = self._grids[-1], whole(attributes.get("colAddr"))
-            if len(grid.cells) == 1:
-                grid.column = self._column
+            self._column = attributes.get("colAddr", "0")
+            if len(self._grids[-1].cells) == 1:
+                self._grids[-1].column = whole(self._column)
 
     def _span(self, attributes: Attributes) -> None:
-        if self._grids:
-            grid, rows = self._grids[-1], whole(attributes.get("rowSpan"), 1)
-            grid.widen(whole(attributes.get("colSpan"), 1))
-            if rows > 1 and grid.cells:
-                grid.lengthen(self._column, rows, grid.cells[-1])
+        if not self._grids:
+            return
+        grid, rows, span = self._grids[-1], attributes.get("rowSpan"), attributes.get("colSpan")
+        grid.widen(1 if span == "1" else whole(span, 1))
+        if rows != "1" and grid.cells:
+            grid.lengthen(whole(self._column), whole(rows, 1), grid.cells[-1])
