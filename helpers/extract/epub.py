@@ -16,7 +16,7 @@ from typing import BinaryIO
 from helpers.errors import Unread, limit_reached
 from helpers.extract import epub_page, html
 from helpers.extract.archive import SMALLER, Archive
-from helpers.extract.blocks import Block, Context, Item, Metadata, Notice
+from helpers.extract.blocks import Context, Item, Metadata, Notice
 from helpers.extract.epub_book import Item as BookItem
 from helpers.extract.epub_book import open_book
 from helpers.extract.epub_page import BookPage, Chapters
@@ -37,12 +37,8 @@ def read(file: BinaryIO, ctx: Context) -> Iterator[Item]:
     yield book.metadata()
     yield from book.notices
     chapters = Chapters(book.contents)
-    chars = 0
     for page in book.spine:
         for batch in _page(archive, page, chapters, ctx):
-            chars += sum(len(item.text) for item in batch if isinstance(item, Block))
-            if chars > OFFICE_TEXT_CHARS:
-                raise limit_reached("Text", chars, OFFICE_TEXT_CHARS, "code points", SMALLER)
             yield from batch
 
 
@@ -69,15 +65,15 @@ def _well_formed(
     """The page as XML; as a browser would read it where it turns out to be none."""
     page, title = BookPage(path, chapters), chapters.title
     held: list[Item] | None = []
-    size = 0
+    before = chapters.chars
     try:
         for batch in epub_page.batches_of(path, archive.pieces(path), page):
+            _count(chapters, before + page.given)
             if held is None:
                 yield batch
                 continue
             held += batch
-            size += sum(len(item.text) for item in batch if isinstance(item, Block))
-            if size > _HELD_CHARS:
+            if page.given > _HELD_CHARS:
                 yield held
                 held = None
         if page.begun or held is None:
@@ -86,7 +82,7 @@ def _well_formed(
     except Unread as error:
         if error.code != "corrupt" or held is None:
             raise
-    chapters.title = title
+    chapters.title, chapters.chars = title, before
     yield from _as_a_browser(archive, path, chapters, ctx)
 
 
@@ -97,6 +93,14 @@ def _as_a_browser(
     page = Context(path, len(data), ctx.limits, ctx.heartbeat)
     file = io.BytesIO(data)
     stream = TextStream(file, page, html.charset(file, page))
-    for item in html.items_of(stream, BookPage(path, chapters)):
+    blocks, before = BookPage(path, chapters), chapters.chars
+    for item in html.items_of(stream, blocks):
+        _count(chapters, before + blocks.given)
         if not isinstance(item, Metadata):
             yield [item]
+
+
+def _count(chapters: Chapters, chars: int) -> None:
+    chapters.chars = chars
+    if chars > OFFICE_TEXT_CHARS:
+        raise limit_reached("Text", chars, OFFICE_TEXT_CHARS, "code points", SMALLER)

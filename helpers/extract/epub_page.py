@@ -24,11 +24,12 @@ _BODIES = ("body", "book")
 
 
 class Chapters:
-    """The chapter that the reading order has come to."""
+    """The chapter that the reading order has come to, and the code points read so far."""
 
     def __init__(self, contents: dict[str, list[Entry]]) -> None:
         self.contents = contents
         self.title = ""
+        self.chars = 0
 
 
 class BookPage(PageBlocks):

@@ -81,6 +81,7 @@ class PageBlocks:
         self.sections = Sections()
         self._line_now = line
         self.ready: list[Item] = []
+        self.given = 0  # code points of the blocks so far
         self._size = 0
         self._line: int | None = 1
         self._kind, self._level = "paragraph", 0
@@ -143,6 +144,7 @@ class PageBlocks:
         actions |= {tag: lambda _: self._line_like() for tag in _LINE_LIKE}
         actions |= {tag: self._heading(level) for tag, level in HEADINGS.items()}
         return actions | {
+            "p": self._paragraph,
             "br": lambda _: self.text.append(BREAK),
             "img": lambda attributes: self.data(f" {attributes.get('alt') or ''} "),
             "meta": self._meta,
@@ -157,6 +159,7 @@ class PageBlocks:
         actions: dict[str, OnEnd] = dict.fromkeys(BREAKING, self._break)
         actions |= dict.fromkeys(HEADINGS, self._flush)
         return actions | {
+            "p": self._paragraph_end,
             "title": self._title_end,
             "td": self._close_cell,
             "th": self._close_cell,
@@ -235,6 +238,7 @@ class PageBlocks:
         self._row = None
         if text:
             kind = "table_header" if self._heads and not self._datas else "table_row"
+            self.given += len(text)
             self.ready.append(Block(text, kind, 0, self.place(self._row_line)))
 
     # --- blocks --------------------------------------------------------------------------
@@ -245,6 +249,30 @@ class PageBlocks:
             self.text.append(" ")
         elif not self._kept:
             self._flush()
+
+    def _paragraph(self, attributes: Attributes) -> None:
+        """Most often nothing but a line end stands before a paragraph."""
+        text = self.text
+        plain = self._row is None and not self._kept
+        if plain and (not text or (len(text) == 1 and text[0].isspace())):
+            text.clear()
+            self._kind, self._level, self._size = "paragraph", 0, 0
+        else:
+            self._break()
+
+    def _paragraph_end(self) -> None:
+        """What `_break` does, made short: paragraphs come by the thousand."""
+        parts = self.text
+        if self._row is not None or self._kept or self._kind != "paragraph" or not parts:
+            self._break()
+            return
+        text = parts[0] if len(parts) == 1 else "".join(parts)
+        parts.clear()
+        self._size = 0
+        text = self._formed(text)
+        if text:
+            self.given += len(text)
+            self.ready.append(Block(text, "paragraph", 0, self.place(self._line)))
 
     def _taken_text(self) -> str:
         text = "".join(self.text)
@@ -266,19 +294,24 @@ class PageBlocks:
             return
         text = self._taken_text() if self.text else ""
         kind, level = self._kind, self._level
-        self._kind, self._level = "code" if self._kept > 1 else "paragraph", 0
+        if kind != "paragraph" or self._kept:
+            self._kind, self._level = "code" if self._kept > 1 else "paragraph", 0
         if not text:
             return
         if kind == "heading":
             text = text.replace("\n", " ")
             self.enter(level, text)
+        self.given += len(text)
         self.ready.append(Block(text, kind, level, self.place(self._line)))
 
 
 def _folded(text: str) -> str:
     """White space as a browser folds it; most text needs no taking apart, which costs most."""
-    if not text.isprintable():
-        text = text.replace("\n", " ")
+    if not text.isascii():
         if not text.isprintable():
-            return " ".join(text.split())
+            text = text.replace("\n", " ")
+            if not text.isprintable():
+                return " ".join(text.split())
+    elif "\n" in text or "\t" in text or "\r" in text or "\f" in text:
+        return " ".join(text.split())
     return " ".join(text.split()) if "  " in text else text.strip()
