@@ -116,7 +116,9 @@ def _run(
     if arguments.ui:
         if words == sys.argv[1:]:  # the console itself needs no package, but its searches may
             environment.prefer(str(script))
-        return _serve_console(settings, _port(arguments, "--ui-port", UI_PORT))
+        return _serve_console(
+            settings, _port(arguments, config.environment_value("--ui-port") or UI_PORT)
+        )
     if arguments.print_config:
         command = launch_command(setup.project_python(), script, settings)
         print(hint(arguments.print_config, command), file=sys.stderr)
@@ -133,15 +135,16 @@ def _run(
         tools = {**tools, "rag_search": searches.search}
     if arguments.http:
         with contextlib.closing(searches):
-            return _serve_http(build(settings, tools), _port(arguments, "--http-port", HTTP_PORT))
+            return _serve_http(
+                build(settings, tools),
+                _port(arguments, config.environment_value("--http-port") or HTTP_PORT),
+            )
     return _serve_stdio(settings, tools)
 
 
-def _port(arguments: argparse.Namespace, flag: str, default: int) -> int:
-    """The port by --port, else the variable of `flag`, else `default`."""
-    given = arguments.port
-    if given is None:
-        given = config.environment_value(flag) or default
+def _port(arguments: argparse.Namespace, default: str | int) -> int:
+    """The port by --port, else `default`."""
+    given = default if arguments.port is None else arguments.port
     try:
         port = int(given)
     except ValueError:
