@@ -25,10 +25,9 @@ from helpers.extract.doc_styles import read_fonts, read_styles
 from helpers.extract.doc_text import Stretch, Text
 from helpers.extract.opc import real_title
 from helpers.extract.outline import Outline, only_page_number
-from helpers.limits import MIB, OFFICE_TEXT_CHARS, OLE_STREAM_BYTES
+from helpers.limits import OFFICE_TEXT_CHARS, OLE_PART_BYTES, OLE_STREAM_BYTES
 
 _SPLIT = "Split the document into smaller ones."
-_PART_BYTES = 64 * MIB  # of one part of the table stream
 _HUGE_BYTES = 16_384  # of one paragraph's modifiers in the data stream
 
 
@@ -68,7 +67,7 @@ class _Document:
         if not size:
             return b""
         self._parts.seek(offset)
-        return self._parts.read(min(size, _PART_BYTES))
+        return self._parts.read(min(size, OLE_PART_BYTES))
 
     def _huge(self, place: int) -> bytes:
         """Modifiers of a paragraph that has too many for its page."""

@@ -29,10 +29,13 @@ class Pages:
     def __init__(self, table: bytes, main: Stream, old: bool, listed: tuple[int, int]) -> None:
         width = 6 if old else 8
         count = max(0, (len(table) - 4) // width)
-        self.starts = struct.unpack_from(f"<{count}I", table) if count else ()
         kind = "H" if old else "I"
+        starts = struct.unpack_from(f"<{count}I", table) if count else ()
         numbers = struct.unpack_from(f"<{count}{kind}", table, 4 * count + 4) if count else ()
-        self._numbers = [number & 0x3FFFFF for number in numbers]
+        held = main.size // PAGE_BYTES + 1  # pages that the stream has room for
+        listed_pages = sorted(zip(starts[:held], numbers[:held], strict=True))
+        self.starts = tuple(start for start, _ in listed_pages)
+        self._numbers = [number & 0x3FFFFF for _, number in listed_pages]
         self._main = main
         first, total = listed
         if old and count == 1 and 1 < total < 4_096:  # the others follow the first unlisted

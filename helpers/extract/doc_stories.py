@@ -75,7 +75,7 @@ def anchored_boxes(shapes: bytes, boxes: bytes, drawings: bytes) -> list[Box]:
 
 def _table(raw: bytes, width: int, at: int) -> list[tuple[int, int]]:
     """(position, number that stands `at` bytes into the row) of a table of positions."""
-    count = max(0, (len(raw) - 4) // (4 + width))
+    count = min(max(0, (len(raw) - 4) // (4 + width)), _SHAPES)
     if not count:
         return []
     places = struct.unpack_from(f"<{count}I", raw)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 import struct
+from bisect import bisect_right
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -90,6 +91,7 @@ class Text:
         if held > OVERLAP * self._size + STRETCH_BYTES:
             raise corrupt("its pieces lie over each other")
         self.end = self.pieces[-1].last
+        self._firsts = [piece.first for piece in self.pieces]
         missing = sum(_missing(piece, self._size) for piece in self.pieces)
         if missing > held * MISSING_SHARE:
             raise corrupt(f"{missing:,} of the {held:,} bytes of its text are missing")
@@ -99,11 +101,13 @@ class Text:
 
     def stretches(self, first: int, last: int) -> Iterator[Stretch]:
         """The text from one position up to another, in order."""
-        for piece in self.pieces:
-            if piece.last > first and piece.first < last:
-                begin, end = max(first, piece.first), min(last, piece.last)
-                place = piece.place + (begin - piece.first) * piece.width
-                yield from self._stretches(piece, place, (end - begin) * piece.width)
+        at = max(0, bisect_right(self._firsts, first) - 1)
+        while at < len(self.pieces) and self.pieces[at].first < last:
+            piece = self.pieces[at]
+            begin, end = max(first, piece.first), min(last, piece.last)
+            place = piece.place + (begin - piece.first) * piece.width
+            yield from self._stretches(piece, place, (end - begin) * piece.width)
+            at += 1
 
     def _stretches(self, piece: _Piece, place: int, size: int) -> Iterator[Stretch]:
         while size > 0:

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from helpers.errors import Unread, limit_reached
 from helpers.extract.art_records import HEADER
 from helpers.extract.compound import RESAVE, CompoundFile, Stream
-from helpers.limits import OLE_STREAM_BYTES
+from helpers.limits import OLE_PART_BYTES, OLE_STREAM_BYTES
 
 DOCUMENT_STREAM, USER_STREAM, DUAL_STORAGE = (
     "PowerPoint Document", "Current User", "PP97_DUALSTORAGE",
@@ -63,7 +63,7 @@ class Presentation:
         if len(head) < 8:
             return None
         _, kind, size = HEADER.unpack(head)
-        return kind, self._stream.read(min(size, OLE_STREAM_BYTES))
+        return kind, self._stream.read(min(size, OLE_PART_BYTES))
 
     def numbers_of(self, kind: int) -> Iterator[int]:
         """The numbers of the live records of a kind."""
@@ -105,7 +105,7 @@ class Presentation:
         found = self.record_at(offset)
         if found is None or found[0] != _PERSIST:
             return
-        raw = found[1]
+        raw = found[1][: 8 * _PERSISTED]
         numbers = struct.unpack(f"<{len(raw) // 4}I", raw[: len(raw) & ~3])
         at = 0
         while at < len(numbers):
