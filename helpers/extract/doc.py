@@ -1,11 +1,11 @@
-"""Binary Word documents (.doc, .dot): Word 6 and 95, and 97 to 2003.
+"""Binary Word documents (.doc, .dot): Word 97 to 2003, 6 and 95, and the text of Word 2.
 
 Promises: paragraphs in reading order, headings by style or outline level, table rows, text
 boxes, foot- and endnotes, comments, headers and footers; fast-saved documents by their piece
 table; 8-bit text in the charset of its font, its language, or its letters; deleted and hidden
 text and field codes are left out. Locations are those of .docx: the heading path.
 Does not: number list items, lay out pages, read embedded objects (equations among them),
-macros, or Word 2 and older.
+macros, the formatting of Word 2, or what is older.
 """
 
 from __future__ import annotations
@@ -36,11 +36,13 @@ def read(file: BinaryIO, ctx: Context) -> Iterator[Item]:
 
     Raises Unread: encrypted, corrupt, unsupported, limit_reached.
     """
-    yield from _Document(CompoundFile(file), ctx).items()
+    file.seek(0)
+    bare = file.read(2) in doc_fib.BARE
+    yield from _Document(doc_fib.Bare(file) if bare else CompoundFile(file), ctx).items()
 
 
 class _Document:
-    def __init__(self, container: CompoundFile, ctx: Context) -> None:
+    def __init__(self, container: CompoundFile | doc_fib.Bare, ctx: Context) -> None:
         self._container, self._ctx = container, ctx
         fib = self._fib = doc_fib.read_fib(container)
         self._main = container.open(doc_fib.MAIN)
@@ -80,7 +82,10 @@ class _Document:
         return self._data.read(min(size, _HUGE_BYTES))
 
     def items(self) -> Iterator[Item]:
-        metadata = properties.metadata(self._container, codec_of_language(self._fib.language))
+        metadata = Metadata()
+        if isinstance(self._container, CompoundFile):
+            codec = codec_of_language(self._fib.language)
+            metadata = properties.metadata(self._container, codec)
         yield metadata
         titled = metadata.title is not None
         boxes = _Boxes(self)

@@ -29,6 +29,9 @@ PLAIN_OLE = "ole"
 # (offset, magic, kind). Only magics that hold a byte no text holds, so that a text that
 # begins with such letters stays a text; `WEAK_MAGICS` need a NUL in the head besides.
 STRONG_MAGICS = (
+    (0, b"\xdb\xa5\x2d\x00", "doc"),
+    (0, b"\xdc\xa5\x65\x00", "doc"),
+    (0, b"\xdc\xa5\x68\x00", "doc"),
     (0, b"\x89PNG\r\n\x1a\n", "image"),
     (0, b"\xff\xd8\xff", "image"),
     (0, b"II*\x00", "image"),
@@ -53,7 +56,6 @@ STRONG_MAGICS = (
     (0, b"\xcf\xfa\xed\xfe", "program"),
     (0, b"\xca\xfe\xba\xbe", "program"),
     (0, b"SQLite format 3\x00", "database"),
-    (0, b"\xdb\xa5\x2d\x00", "oldword"),
     (0, b"\x9b\xa5\x21\x00", "oldword"),
     (0, b"\x31\xbe\x00\x00", "oldword"),
     (0, b"\x32\xbe\x00\x00", "oldword"),

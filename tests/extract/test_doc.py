@@ -12,6 +12,7 @@ import pytest
 
 from helpers.errors import Unread
 from helpers.extract import doc as reader
+from helpers.extract import formats
 from helpers.extract.blocks import Block, Context, Metadata, Notice
 from helpers.extract.properties import SUMMARY, TITLE
 from tests.extract.compound_files import packed
@@ -379,11 +380,20 @@ def test_a_password_is_told() -> None:
     assert refused.code == "encrypted" and "password needed" in refused.reason
 
 
-def test_word_2_is_told_as_unsupported() -> None:
-    assert (
-        refusal(doc(Word({"body": plain("x")}, "cp1252", old=True, version=45))).code
-        == "unsupported"
+def test_word_1_is_told_as_unsupported() -> None:
+    old = Word({"body": plain("x")}, "cp1252", old=True, version=33)
+    assert refusal(doc(old)).code == "unsupported"
+
+
+@pytest.mark.parametrize("version", [45, 101])
+def test_a_document_without_a_container_is_read(version: int) -> None:
+    word = Word(
+        {"body": plain(THAI), "footnotes": plain("note")}, "cp874", old=True, version=version
     )
+    raw = bytearray(streams(word)["WordDocument"])
+    raw[:2] = b"\xdb\xa5" if version == 45 else b"\xdc\xa5"
+    assert formats.detect(io.BytesIO(bytes(raw)), "a.doc").name == "doc"
+    assert [block.text for block in blocks(bytes(raw))] == [*THAI.split("\n"), "note"]
 
 
 @pytest.mark.parametrize("missing", ["WordDocument", "0Table"])
