@@ -80,6 +80,7 @@ class SectionScanner:
         self._grids: list[Grid] = []
         self._rows: list[int] = []
         self._column = "0"
+        self._branches: list[bool] = []
         self._inserting = self._deleting = False
         self._text: list[str] = []
         self.scanner = Scanner(
@@ -137,6 +138,9 @@ class SectionScanner:
             "hp:textart": lambda a: self._aside(a.get("text", "")),
             _BUTTONS: lambda a: self._aside(a.get("selectedValue") or a.get("caption", "")),
             "hp:autoNum": self._number,
+            "hp:switch": lambda _: self._branches.append(False),
+            "hp:case": self._case,
+            "hp:default": self._default,
             "hp:chart": lambda a: self.charts.append(a.get("chartIDRef", "")),
         }
 
@@ -147,6 +151,7 @@ class SectionScanner:
             "hp:tbl": self._table_end,
             "hp:tr": self._row_end,
             "hp:script": self._equation_end,
+            "hp:switch": lambda: self._branches and self._branches.pop(),
             "hp:mainText": lambda: self._write(self._taken()),
             "hp:subText": self._ruby_end,
             "hp:text": lambda: self._aside(self._taken()),
@@ -239,6 +244,15 @@ class SectionScanner:
                 here.sink.append(paragraph(earlier, 0, EARLIER))
         if here.after:
             here.sink.extend(here.after)
+
+    def _case(self, attributes: Attributes) -> None:
+        if self._branches:
+            self._branches[-1] = True
+
+    def _default(self, attributes: Attributes) -> None:
+        """The same content once more for programs that do not know the case before it."""
+        if self._branches and self._branches[-1]:
+            self.scanner.skip()
 
     def _around(self) -> tuple[list[Piece], str]:
         sink, aside = self._sinks[-1]

@@ -282,6 +282,15 @@ def test_a_charts_names_stand_where_it_is_shown() -> None:
 # --- the document -----------------------------------------------------------------------------
 
 
+def test_of_alternative_contents_one_is_read() -> None:
+    chart, old = (
+        f"<hp:{name}>{box('caption', p('매출 추이'))}</hp:{name}>" for name in ("chart", "ole")
+    )
+    both = f"<hp:switch><hp:case>{chart}</hp:case><hp:default>{old}</hp:default></hp:switch>"
+    alone = f"<hp:switch><hp:default>{old}</hp:default></hp:switch>"
+    assert texts(p(both), p(alone)) == ["매출 추이", "매출 추이"]
+
+
 def test_a_document_without_text_gives_no_block() -> None:
     assert blocks(hwpx(p())) == []
 
