@@ -14,9 +14,9 @@ from collections.abc import Iterator
 from typing import BinaryIO
 
 from helpers.errors import Unread, limit_reached
-from helpers.extract import epub_page, html
+from helpers.extract import epub_page, html, svg
 from helpers.extract.archive import SMALLER, Archive
-from helpers.extract.blocks import Context, Item, Metadata, Notice
+from helpers.extract.blocks import Block, Context, Item, Metadata, Notice
 from helpers.extract.epub_book import Item as BookItem
 from helpers.extract.epub_book import open_book
 from helpers.extract.epub_page import BookPage, Chapters
@@ -52,6 +52,12 @@ def _page(
         yield [Notice("no_text", f"The page {page.path} is a picture ({page.media[:40]})")]
         return
     try:
+        if "svg" in page.media:
+            place = BookPage(page.path, chapters).place(None)
+            for item in svg.items_of(page.path, archive.pieces(page.path)):
+                if isinstance(item, Block):
+                    yield [Block(item.text, location=place)]
+            return
         yield from _well_formed(archive, page.path, chapters, ctx)
     except Unread as error:
         if error.code in ("limit_reached", "encrypted"):
