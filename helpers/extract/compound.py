@@ -15,8 +15,10 @@ import io
 import struct
 import sys
 from array import array
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any, BinaryIO
 
 from helpers import limits
@@ -196,7 +198,8 @@ class Stream(io.RawIOBase):
     def __init__(self, file: BinaryIO, runs: list[tuple[int, int]], size: int) -> None:
         super().__init__()
         self._file, self._runs = file, runs
-        held = sum(count for _, count in runs)
+        self._starts = [0, *accumulate(count for _, count in runs)]
+        held = self._starts.pop()
         self.size = size
         self.cut = held < size
         self._end = min(held, size)
@@ -218,15 +221,15 @@ class Stream(io.RawIOBase):
 
     def read(self, size: int | None = -1) -> bytes:
         end = self._end if size is None or size < 0 else min(self._end, self._at + size)
-        pieces, start = [], 0
-        for offset, count in self._runs:
-            first, last = max(self._at, start), min(end, start + count)
-            if first < last:
-                self._file.seek(offset + first - start)
-                pieces.append(self._file.read(last - first))
-            start += count
+        pieces = []
+        begun = max(0, bisect_right(self._starts, self._at) - 1)
+        for number in range(begun, len(self._runs)):
+            start, (offset, count) = self._starts[number], self._runs[number]
             if start >= end:
                 break
+            first, last = max(self._at, start), min(end, start + count)
+            self._file.seek(offset + first - start)
+            pieces.append(self._file.read(max(0, last - first)))
         data = b"".join(pieces)
         self._at += len(data)
         return data

@@ -10,8 +10,9 @@ macros, the formatting of Word 2, or what is older.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import BinaryIO
+import io
+from collections.abc import Iterable, Iterator
+from typing import BinaryIO, cast
 
 from helpers.errors import limit_reached
 from helpers.extract import doc_fib, properties
@@ -28,6 +29,7 @@ from helpers.extract.outline import Outline, only_page_number
 from helpers.limits import OFFICE_TEXT_CHARS, OLE_PART_BYTES, OLE_STREAM_BYTES
 
 _SPLIT = "Split the document into smaller ones."
+_HELD_BYTES = 16 * 1024 * 1024  # of a text stream that is held whole: its pages lie all over
 _HUGE_BYTES = 16_384  # of one paragraph's modifiers in the data stream
 
 
@@ -45,10 +47,12 @@ class _Document:
     def __init__(self, container: CompoundFile | doc_fib.Bare, ctx: Context) -> None:
         self._container, self._ctx = container, ctx
         fib = self._fib = doc_fib.read_fib(container)
-        self._main = container.open(doc_fib.MAIN)
-        if self._main.size > OLE_STREAM_BYTES:
+        main = container.open(doc_fib.MAIN)
+        if main.size > OLE_STREAM_BYTES:
             what = "the text stream"
-            raise limit_reached(what, self._main.size, OLE_STREAM_BYTES, "bytes", _SPLIT)
+            raise limit_reached(what, main.size, OLE_STREAM_BYTES, "bytes", _SPLIT)
+        held = io.BytesIO(main.read()) if main.size <= _HELD_BYTES else main
+        self._main = cast(BinaryIO, held)
         self._parts = container.open(fib.table)
         self._data: Stream | None = None
         old = fib.old
@@ -91,13 +95,12 @@ class _Document:
         boxes = _Boxes(self)
         body = Body(self._paragraphs, self._styles, boxes)
         for batch in body.read(self._stretches(*self.ranges["body"])):
-            for found in batch:
+            for found in batch if not titled else ():
                 if found.title and not titled:
                     titled = True
                     yield Metadata(title=real_title(found.text))
-                yield self._block(found, self._place(found))
-        for found in boxes.others():
-            yield self._block(found, self._place(found))
+            yield from self._located(batch)
+        yield from self._located(list(boxes.others()))
         for name in ("footnotes", "endnotes", "comments"):
             place = Location("part", name)
             for found in self.story(*self.ranges[name]):
@@ -131,16 +134,21 @@ class _Document:
                 yield self._block(found, Location("part", "header"))
 
     def _block(self, found: Found, place: Location) -> Block:
-        text, kind, level, _ = found
-        self._chars += len(text)
+        self._chars += len(found.text)
         if self._chars > OFFICE_TEXT_CHARS:
             raise limit_reached("Text", self._chars, OFFICE_TEXT_CHARS, "code points", _SPLIT)
-        return Block(text, kind, level, place)
+        return Block(found.text, found.kind, found.level, place)
 
-    def _place(self, found: Found) -> Location:
-        if found.kind == "heading":
-            return self._outline.heading(found.text, found.level)
-        return self._outline.paragraph()
+    def _located(self, batch: Iterable[Found]) -> Iterator[Block]:
+        """Blocks of the body, under the heading they stand under."""
+        heading, paragraph = self._outline.heading, self._outline.paragraph
+        for found in batch:
+            text, kind, level, _ = found
+            place = heading(text, level) if level else paragraph()
+            self._chars += len(text)
+            yield Block(text, kind, level, place)
+        if self._chars > OFFICE_TEXT_CHARS:
+            raise limit_reached("Text", self._chars, OFFICE_TEXT_CHARS, "code points", _SPLIT)
 
 
 class _Boxes:

@@ -7,11 +7,12 @@ page that is damaged formats nothing. Does not: apply styles.
 
 from __future__ import annotations
 
+import io
 import struct
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
+from typing import BinaryIO
 
-from helpers.extract.compound import Stream
 from helpers.extract.doc_sprms import Effect, Look, effect_of, look_of
 
 PAGE_BYTES = 512
@@ -26,13 +27,13 @@ _FAR = 1 << 32
 class Pages:
     """The pages that a bin table lists, by the offset of the first byte each of them formats."""
 
-    def __init__(self, table: bytes, main: Stream, old: bool, listed: tuple[int, int]) -> None:
+    def __init__(self, table: bytes, main: BinaryIO, old: bool, listed: tuple[int, int]) -> None:
         width = 6 if old else 8
         count = max(0, (len(table) - 4) // width)
         kind = "H" if old else "I"
         starts = struct.unpack_from(f"<{count}I", table) if count else ()
         numbers = struct.unpack_from(f"<{count}{kind}", table, 4 * count + 4) if count else ()
-        held = main.size // PAGE_BYTES + 1  # pages that the stream has room for
+        held = main.seek(0, io.SEEK_END) // PAGE_BYTES + 1  # pages that the stream has room for
         listed_pages = sorted(zip(starts[:held], numbers[:held], strict=True))
         self.starts = tuple(start for start, _ in listed_pages)
         self._numbers = [number & 0x3FFFFF for _, number in listed_pages]

@@ -13,11 +13,10 @@ import re
 import struct
 from bisect import bisect_right
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import BinaryIO, NamedTuple
 
 from helpers.extract import encoding
 from helpers.extract.codepages import WIDE, codec_of_language
-from helpers.extract.compound import Stream
 from helpers.extract.doc_fib import Fib, corrupt
 from helpers.extract.doc_pages import Characters
 from helpers.extract.doc_sprms import Effect, effect_of, short_modifier
@@ -64,7 +63,7 @@ class Text:
     def __init__(
         self,
         fib: Fib,
-        main: Stream,
+        main: BinaryIO,
         raw: bytes,
         characters: Characters,
         fonts: dict[int, str],
