@@ -24,6 +24,7 @@ from helpers.extract.stream import TextStream
 from helpers.limits import OFFICE_TEXT_CHARS
 
 _DECLARATIONS = re.compile(rb"(<!DOCTYPE[^\[>]{0,400})\[[^\]]{0,100000}\]\s{0,100}>", re.IGNORECASE)
+_NO_TEXT = ("image/", "audio/", "video/", "font/", "application/pdf", "text/css")
 _HELD_CHARS = 4_000_000  # code points of a page held until it is known to be well-formed
 
 
@@ -48,8 +49,8 @@ def _page(
     if page.path not in archive:
         yield [Notice("part_unread", f"The page {page.path} is missing from the book")]
         return
-    if page.media and not any(kind in page.media for kind in ("html", "dtbook", "xml")):
-        yield [Notice("no_text", f"The page {page.path} is a picture ({page.media[:40]})")]
+    if page.media.startswith(_NO_TEXT) and "svg" not in page.media:
+        yield [Notice("no_text", f"The page {page.path} is no text ({page.media[:40]})")]
         return
     try:
         if "svg" in page.media:
@@ -89,7 +90,12 @@ def _well_formed(
         if error.code != "corrupt" or held is None:
             raise
     chapters.title, chapters.chars = title, before
-    yield from _as_a_browser(archive, path, chapters, ctx)
+    try:
+        yield from _as_a_browser(archive, path, chapters, ctx)
+    except Unread as error:
+        if error.code == "corrupt" and held:
+            yield held  # what stood before the damage
+        raise
 
 
 def _as_a_browser(

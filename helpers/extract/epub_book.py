@@ -246,7 +246,8 @@ def _set_spine(items: dict[str, Item], order: list[str], book: Book) -> None:
 
 
 def _readable(item: Item) -> bool:
-    return "html" in item.media or "dtbook" in item.media or not item.media
+    kind = item.media.partition("/")[0]
+    return kind in ("", "text") or "html" in item.media or item.media.endswith("xml")
 
 
 # --- contents -----------------------------------------------------------------------------

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator
 from helpers.extract.blocks import Item, Location
 from helpers.extract.epub_book import Entry
 from helpers.extract.equations import MathmlBuilder, marked
+from helpers.extract.equations.mathml import NAMESPACE, undressed
 from helpers.extract.markup import Attributes, OnStart, Scanner
 from helpers.extract.page import SILENT, PageBlocks
 from helpers.extract.sections import shortened
@@ -21,6 +22,7 @@ _LISTS = ("toc", "landmarks", "page-list", "lot", "loi")  # kinds of nav
 _MARKS = ("noteref", "backlink", "doc-noteref", "doc-backlink")
 _EQUATIONS = ("math", "m:math", "mml:math")
 _BODIES = ("body", "book")
+_READ_NAMESPACES = (NAMESPACE, "http://www.w3.org/1999/xhtml")
 
 
 class Chapters:
@@ -91,7 +93,9 @@ def _located(chapter: str, path: list[str]) -> Location:
 
 def batches_of(part: str, pieces: Iterable[bytes], page: BookPage) -> Iterator[list[Item]]:
     """The items of a well-formed page, some at a time. Raises Unread: corrupt, limit_reached."""
-    scanner = _scanner(part, page)
+    scanner = _Tags(part, page).scanner
+    if page.anchors:
+        _watch(scanner, page)
     for _ in scanner.scan(pieces):
         page.relieve()
         yield page.ready
@@ -100,44 +104,60 @@ def batches_of(part: str, pieces: Iterable[bytes], page: BookPage) -> Iterator[l
     yield page.ready
 
 
-def _scanner(part: str, page: BookPage) -> Scanner:
-    scanner: Scanner
+class _Tags:
+    """What tags of a book's page do besides those of any page."""
 
-    def skip(attributes: Attributes) -> None:
-        scanner.skip()
+    def __init__(self, part: str, page: BookPage) -> None:
+        self._page = page
+        self._chosen = False  # whether a case of the running switch was read
+        self.scanner: Scanner
+        starts: dict[str, OnStart] = {
+            **page.starts,
+            **dict.fromkeys((*SILENT, "head"), lambda _: self.scanner.skip()),
+            **dict.fromkeys(_EQUATIONS, self._equation),
+            **dict.fromkeys(_BODIES, self._body),
+            "nav": self._nav,
+            "a": self._link,
+            "epub:switch": self._switch,
+            "epub:case": self._case,
+            "epub:default": self._otherwise,
+        }
+        self.scanner = Scanner(part, starts, page.ends, doctype=True, separator=None)
 
-    def equation(attributes: Attributes) -> None:
+    def _body(self, attributes: Attributes) -> None:
+        self._page.begun = True
+        self.scanner.collect(self._page.text.append)
+
+    def _equation(self, attributes: Attributes) -> None:
         built = MathmlBuilder()
 
         def done() -> None:
-            page.text.append(marked(built.latex() or attributes.get("alttext", "")))
+            latex = built.latex() or undressed(attributes.get("alttext", ""))
+            self._page.text.append(marked(latex))
 
-        scanner.divert(built.start, built.end, built.characters, done)
+        self.scanner.divert(built.start, built.end, built.characters, done)
 
-    def nav(attributes: Attributes) -> None:
+    def _nav(self, attributes: Attributes) -> None:
         if attributes.get("epub:type", "") in _LISTS:
-            scanner.skip()
+            self.scanner.skip()
 
-    def link(attributes: Attributes) -> None:
+    def _link(self, attributes: Attributes) -> None:
         if attributes.get("epub:type") in _MARKS or attributes.get("role") in _MARKS:
-            scanner.skip()
+            self.scanner.skip()
 
-    def body(attributes: Attributes) -> None:
-        page.begun = True
-        scanner.collect(page.text.append)
+    def _switch(self, attributes: Attributes) -> None:
+        self._chosen = False
 
-    starts: dict[str, OnStart] = {
-        **page.starts,
-        **dict.fromkeys((*SILENT, "head"), skip),
-        **dict.fromkeys(_EQUATIONS, equation),
-        **dict.fromkeys(_BODIES, body),
-        "nav": nav,
-        "a": link,
-    }
-    scanner = Scanner(part, starts, page.ends, doctype=True, separator=None)
-    if page.anchors:
-        _watch(scanner, page)
-    return scanner
+    def _otherwise(self, attributes: Attributes) -> None:
+        if self._chosen:
+            self.scanner.skip()
+
+    def _case(self, attributes: Attributes) -> None:
+        """Of a switch the first case in a language that is read, else what stands for all."""
+        if self._chosen or attributes.get("required-namespace", "") not in _READ_NAMESPACES:
+            self.scanner.skip()
+        else:
+            self._chosen = True
 
 
 def _watch(scanner: Scanner, page: BookPage) -> None:

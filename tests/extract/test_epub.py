@@ -185,6 +185,32 @@ def test_lists_tables_breaks_code_and_equations_are_read() -> None:
     ]
 
 
+def test_of_a_switch_one_case_is_read() -> None:
+    math = "http://www.w3.org/1998/Math/MathML"
+    body = (
+        '<epub:switch><epub:case required-namespace="urn:x"><p>no</p></epub:case>'
+        "<epub:default><p>yes</p></epub:default></epub:switch>"
+        f'<epub:switch><epub:case required-namespace="{math}"><p>case</p></epub:case>'
+        "<epub:default><p>no</p></epub:default></epub:switch>"
+    )
+    assert [block.text for block in blocks(book({"a.xhtml": page(body)}))] == ["yes", "case"]
+
+
+@pytest.mark.parametrize("media", ["text/html", "TEXT/XML", "text/x-oeb1-document", ""])
+def test_pages_of_any_textual_kind_are_read(media: str) -> None:
+    assert len(blocks(book(TWO, media=media))) == 3
+
+
+def test_what_stands_before_the_damage_of_a_page_is_read() -> None:
+    body = "<p>start</p>" + "".join(f"<p>{number}</p>" for number in range(50_000))
+    data = bytearray(book({"a.xhtml": page(body), "b.xhtml": page("<p>next</p>")}))
+    data[len(data) // 3] ^= 0xFF
+    found = read(bytes(data))
+    texts = [item.text for item in found if isinstance(item, Block)]
+    assert texts[0] == "start" and texts[-1] == "next"
+    assert [item.code for item in found if isinstance(item, Notice)] == ["part_unread"]
+
+
 def test_marks_of_notes_are_left_out_and_notes_are_read() -> None:
     body = (
         '<p>word<a epub:type="noteref" href="#n">1</a></p>'

@@ -154,7 +154,7 @@ OMML = [
     (of("func", "<m:fName>{erf}</m:fName>" + e("{x}")), r"\operatorname{erf}x"),
     (of("limLow", e("{lim}") + "<m:lim>{x→0}</m:lim>"), r"\lim_{x \rightarrow 0}"),
     (of("limUpp", e("{=}") + "<m:lim>{def}</m:lim>"), r"\overset{def}{=}"),
-    (of("acc", e("{x}")), r"\hat{x}"),
+    (of("acc", e("{x}")), r"\widehat{x}"),
     (of("acc", e("{AB}"), chr="\u20d7"), r"\overrightarrow{AB}"),
     (of("bar", e("{x}"), pos="top"), r"\overline{x}"),
     (of("bar", e("{x}")), r"\underline{x}"),
@@ -252,6 +252,8 @@ MATHML = [
         "</annotation></semantics>",
         "x^2",
     ),
+    (f"<maction selection='2'>{X}{Y}</maction>", "y"),
+    (f"<mlongdiv>{TWO}<msrow><mn>12</mn></msrow></mlongdiv>", "2 12"),
     ("<what>ever</what>", "ever"),
 ]
 

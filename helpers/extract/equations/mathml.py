@@ -288,6 +288,17 @@ def _enclosed(element: Element) -> str:
     return inner
 
 
+def _chosen(element: Element) -> str:
+    """Of a toggle's children the one that shows at first."""
+    chosen = _attribute(element, "selection").strip()
+    return apart(_child(element, int(chosen) - 1 if chosen.isdecimal() and chosen != "0" else 0))
+
+
+def _apart(element: Element) -> str:
+    """Sums as they are done at school: the numbers, one after the other."""
+    return " ".join(latex.strip() for _, latex in element.parts)
+
+
 MathmlBuilder.rules = {
     "mi": _letters,
     "mn": _letters,
@@ -317,5 +328,6 @@ MathmlBuilder.rules = {
     "mlabeledtr": _cells,
     "menclose": _enclosed,
     "mphantom": lambda element: f"\\phantom{{{element.whole()}}}",
-    "maction": lambda element: apart(_child(element, 0)),
+    "maction": _chosen,
+    **dict.fromkeys(["mstack", "mlongdiv", "msgroup", "msrow", "mscarries"], _apart),
 }
