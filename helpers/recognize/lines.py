@@ -15,7 +15,8 @@ SURE = 0.75  # confidence from which a line is not tried again
 JUNK = 0.35  # confidence below which a line is left out: signatures, dirt, edges ...
 LEAST = 0.1  # ... unless it is above this and made of words
 WORDY = 0.6  # of a line's signs in words, from which it is made of them
-BETTER = 0.04  # confidence that another reading of a line must gain
+BETTER = 1.08  # times the worth that another reading of a line must have
+FAR_BETTER = 0.1  # confidence by which another reading as a whole is the better one
 UNSURE_SHARE = 0.03  # of a page's letters in unsure lines: above it the page is tried again
 LEGIBLE = 0.5  # mean confidence of a page that is text
 LEAST_LETTERS = 3  # of a page that is text
@@ -93,8 +94,10 @@ def legible(lines: Sequence[Line]) -> bool:
 
 
 def better_of(one: list[Line], other: list[Line]) -> list[Line]:
-    """The surer reading, with the lines that the other read better, and those it alone has."""
-    if mean(other) > mean(one):
+    """The first reading, with the lines that the other read better, and those it alone has; the
+    other way round where the other is surer by far.
+    """
+    if mean(other) > mean(one) + FAR_BETTER:
         one, other = other, one
     found = list(one)
     for line in other:
@@ -102,11 +105,16 @@ def better_of(one: list[Line], other: list[Line]) -> list[Line]:
         if not rivals:
             if line.confidence >= SURE:
                 found.insert(_place(found, line), line)
-        elif line.confidence > mean([found[i] for i in rivals]) + BETTER:
+        elif _worth([line]) > _worth([found[i] for i in rivals]) * BETTER:
             found[rivals[0]] = line
             for i in reversed(rivals[1:]):
                 del found[i]
     return found
+
+
+def _worth(lines: Sequence[Line]) -> float:
+    """Many letters read for sure: a reading that lost the end of a line is worth less."""
+    return sum(line.confidence**2 * line.letters for line in lines)
 
 
 def paragraphs(lines: Sequence[Line]) -> list[tuple[str, float]]:

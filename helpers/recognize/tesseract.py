@@ -138,9 +138,9 @@ class _Runs:
         self._options: list[str] = []
         if frame is not None:
             self._options += ["-c", f"tessedit_page_number={frame - 1}"]
-        if task.wanted.kind == "page":
-            dpi = task.wanted.dpi or limits.OCR_DPI
-            self._options += ["--dpi", str(dpi)]
+        # What a picture says of its resolution is often wrong, and makes Tesseract lose small text.
+        dpi = task.wanted.dpi if task.wanted.kind == "page" else None
+        self._options += ["--dpi", str(dpi or limits.OCR_DPI)]
 
     def look(self) -> tuple[bool, str]:
         """Whether the picture lies or stands on its head, and its script ("" unknown)."""

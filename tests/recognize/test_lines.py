@@ -42,6 +42,18 @@ def test_each_line_stays_as_it_was_read_best() -> None:
     assert [f.text for f in lines.better_of(two, one)] == ["first right", "second right", "third"]
 
 
+def test_a_reading_that_lost_the_end_of_a_line_gives_way() -> None:
+    short = [line("노", 0.94, 0), line("good enough", 0.95, 40)]
+    whole = [line("노후 송수관", 0.93, 0), line("g00d en0ugh", 0.9, 40)]
+    assert [f.text for f in lines.better_of(short, whole)] == ["노후 송수관", "good enough"]
+
+
+def test_a_reading_that_is_surer_by_far_counts_first() -> None:
+    upside_down = [line("ssoɹɔ", 0.4, 200), line("sǝuıl", 0.4, 100)]
+    upright = [line("straight lines", 0.95, 0)]
+    assert [f.text for f in lines.better_of(upside_down, upright)] == ["straight lines"]
+
+
 def test_a_line_that_one_reading_missed_takes_its_place() -> None:
     one = [line("first", 0.95, 0), line("third", 0.95, 80)]
     two = [line("second", 0.9, 40), line("dirt", 0.3, 200)]
@@ -68,8 +80,8 @@ def test_wrapped_lines_share_a_paragraph_and_rows_do_not() -> None:
 
 
 def test_lines_nobody_was_sure_of_are_left_out() -> None:
-    page = [line("good", 0.9, 0), line("|.,;", 0.2, 40)]
-    assert [text for text, _ in lines.paragraphs(page)] == ["good"]
+    page = [line("good", 0.9, 0), line("|.,; 1", 0.2, 40), line("Page 2", 0.15, 80)]
+    assert [text for text, _ in lines.paragraphs(page)] == ["good", "Page 2"]
     assert lines.legible(page)
     assert not lines.legible([line("l1|.;", 0.45, 0)])
     assert not lines.legible([line("ab", 0.99, 0)])
