@@ -306,13 +306,31 @@ def test_smart_art_and_charts_are_read_where_they_stand() -> None:
     assert texts(read, data) == ["From here", "Sales", "North | South"]
 
 
+MATH = 'xmlns:m="http://schemas.openxmlformats.org/officeDocument/2006/math"'
+HALF = (
+    "<m:oMath><m:f><m:num><m:r><w:rPr><w:i/></w:rPr><m:t>π</m:t></m:r></m:num><m:den><m:r>"
+    "<m:t>2</m:t></m:r></m:den></m:f></m:oMath>"
+)
+
+
+def run(text: str) -> str:
+    return f"<w:r><w:t xml:space='preserve'>{text}</w:t></w:r>"
+
+
 def test_an_equation_stands_in_its_sentence_as_latex() -> None:
-    space = 'xmlns:m="http://schemas.openxmlformats.org/officeDocument/2006/math"'
+    body = f"<w:p {MATH}>{run('값은 ')}{HALF}{run(' 이다')}</w:p>"
+    assert texts(read, docx(body)) == [r"값은 [math: \frac{\pi}{2}] 이다"]
+
+
+def test_equations_on_their_own_are_paragraphs_and_deleted_ones_are_left_out() -> None:
+    display = f"<m:oMathPara><m:oMathParaPr/>{HALF}{HALF}</m:oMathPara>"
     body = (
-        f"<w:p><m:oMath {space}><m:f><m:num><m:r><m:t>π</m:t></m:r></m:num><m:den><m:r>"
-        "<m:t>2</m:t></m:r></m:den></m:f></m:oMath></w:p>"
+        f"<w:p {MATH}>{display}</w:p><w:p {MATH}><w:del>{HALF}</w:del>{run('kept')}</w:p>"
+        f"<w:tbl {MATH}><w:tr><w:tc><w:p>{HALF}</w:p></w:tc><w:tc>{paragraph('x')}</w:tc></w:tr>"
+        f"</w:tbl><m:oMathPara {MATH}>{HALF}</m:oMathPara>"
     )
-    assert texts(read, docx(body)) == [r"[math: \frac{\pi}{2}]"]
+    half = r"[math: \frac{\pi}{2}]"
+    assert texts(read, docx(body)) == [half * 2, "kept", f"{half} | x", half]
 
 
 def core(title: str) -> dict[str, str]:

@@ -77,6 +77,20 @@ def test_breaks_groups_and_alternatives() -> None:
     assert texts(read, pptx(slide)) == ["one\ntwo", "new"]
 
 
+def test_an_equation_stands_in_its_sentence_and_its_picture_is_left_out() -> None:
+    space = 'xmlns:m="http://schemas.openxmlformats.org/officeDocument/2006/math"'
+    math = (
+        f'<a14:m xmlns:a14="urn:a14"><m:oMathPara {space}><m:oMath><m:r><m:t>x≤</m:t></m:r>'
+        "<m:rad><m:e><m:r><m:t>2</m:t></m:r></m:e></m:rad></m:oMath></m:oMathPara></a14:m>"
+    )
+    text = f"<a:p><a:r><a:t>so </a:t></a:r>{math}<a:r><a:t> is</a:t></a:r></a:p>"
+    slide = (
+        f"<mc:AlternateContent><mc:Choice><p:sp><p:txBody>{text}</p:txBody></p:sp></mc:Choice>"
+        f"<mc:Fallback>{shape('picture')}</mc:Fallback></mc:AlternateContent>"
+    )
+    assert texts(read, pptx(slide)) == [r"so [math: x \leq \sqrt{2}] is"]
+
+
 def test_notes_and_comments_stand_at_their_slide() -> None:
     modern = "http://schemas.microsoft.com/office/powerpoint/2018/8/main"
     extra = {
