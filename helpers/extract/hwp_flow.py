@@ -18,6 +18,7 @@ from helpers.errors import limit_reached
 from helpers.extract.archive import SMALLER
 from helpers.extract.blocks import CELL_SEPARATOR, Block, Item, Location
 from helpers.extract.docx_styles import heading_of_name
+from helpers.extract.hwp_headings import ARTICLE_LEVEL, FIRST_LETTERS, implied
 from helpers.extract.opc import real_title
 from helpers.extract.outline import DEEPEST_HEADING, Outline, only_page_number
 from helpers.extract.quick import block
@@ -35,6 +36,10 @@ NOTE = "\0note"
 # holds it, or the label of a place of its own.
 Piece = str | tuple[str, str, int, str]
 _ROW_KINDS = ("table_row", "table_header")
+_STYLE_LEVELS = {
+    "제목": 1, "큰제목": 1, "대제목": 1, "문서제목": 1, "장제목": 1, "title": 1,
+    "중제목": 2, "중간제목": 2, "절제목": 2, "소제목": 3, "작은제목": 3, "항제목": 3,
+}  # fmt: skip
 _OUTLINE_STYLE = re.compile(r"outline\s*([1-9])", re.IGNORECASE)
 _MEASURE = re.compile(r"\s*(?:원본 그림의|사진 찍은 날짜|프로그램 이름|색 대표)")
 _BRACKETS = " <>()[]{}.:〈〉《》「」『』【】〔〕"
@@ -65,7 +70,10 @@ def weight(piece: Piece) -> int:
 def heading_level(style: str) -> int:
     """The level of a style by its name ("개요 1", "Outline 2"), 0 where it is no heading's."""
     found = _OUTLINE_STYLE.fullmatch(style.strip())
-    return min(DEEPEST_HEADING, int(found[1])) if found else heading_of_name(style)
+    if found is not None:
+        return min(DEEPEST_HEADING, int(found[1]))
+    plain = "".join(style.split()).lower()
+    return _STYLE_LEVELS.get(plain) or heading_of_name(style)
 
 
 def numbered(text: str, number: str) -> str:
@@ -193,35 +201,53 @@ class Margins:
 
 
 class Located:
-    """Pieces in, blocks with their locations out."""
+    """Pieces in, blocks with their locations out.
+
+    Until a heading of the document's own comes, those that it only writes give the places.
+    """
 
     def __init__(self) -> None:
         self._outline = Outline()
         self._chars = 0
+        self._outlined = False
 
     def blocks(self, pieces: list[Piece]) -> Iterator[Item]:
         """Empties `pieces`. Raises Unread("limit_reached") beyond OFFICE_TEXT_CHARS."""
-        next_place, most = self._outline.paragraph, OFFICE_BLOCK_CHARS
+        next_place, most, chars = self._outline.paragraph, OFFICE_BLOCK_CHARS, self._chars
         for piece in pieces:
             if isinstance(piece, str):
-                text, kind, place = piece, "paragraph", next_place()
+                text, kind, aside = piece, "paragraph", ""
             else:
                 text, kind, level, aside = piece
                 if kind == "heading":
+                    self._outlined = True
                     yield Block(text, kind, level, self._outline.heading(text, level))
                     continue
-                place = Location("part", aside) if aside not in ("", NOTE) else next_place()
-            self._chars += len(text)
+            chars += len(text)
+            if text[:1] in FIRST_LETTERS and not (self._outlined or aside):
+                found = self._implied(text, kind)
+                if found is not None:
+                    yield found
+                    continue
+            place = next_place() if not aside or aside == NOTE else Location("part", aside)
             if len(text) <= most:
                 yield block(text, kind, place)
                 continue
             for at in range(0, len(text), most):
                 yield block(text[at : at + most], kind, place)
-            if self._chars > OFFICE_TEXT_CHARS:
-                raise limit_reached("Text", self._chars, OFFICE_TEXT_CHARS, "code points", SMALLER)
         pieces.clear()
-        if self._chars > OFFICE_TEXT_CHARS:
-            raise limit_reached("Text", self._chars, OFFICE_TEXT_CHARS, "code points", SMALLER)
+        self._chars = chars
+        if chars > OFFICE_TEXT_CHARS:
+            raise limit_reached("Text", chars, OFFICE_TEXT_CHARS, "code points", SMALLER)
+
+    def _implied(self, text: str, kind: str) -> Block | None:
+        title, level = implied(text)
+        if not level or (level == ARTICLE_LEVEL and kind != "paragraph"):
+            return None
+        place = self._outline.heading(title, level)
+        if level == ARTICLE_LEVEL:
+            return Block(text[:OFFICE_BLOCK_CHARS], kind, 0, place)
+        return Block(text, "heading", level, place)
 
 
 def _own(cell: list[Piece]) -> list[str]:

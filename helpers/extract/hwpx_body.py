@@ -91,7 +91,8 @@ class SectionScanner:
         """Cut or hand on what grew past its cap, so that memory stays flat."""
         for open_one in self._paragraphs:
             if sum(map(len, open_one.parts)) > OFFICE_BLOCK_CHARS:
-                self.found.append(paragraph(severed(open_one.parts).strip(), 0, open_one.aside))
+                if cut := severed(open_one.parts).strip():
+                    self.found.append(paragraph(cut, 0, open_one.aside))
                 open_one.before = None
         if sum(map(len, self._text)) > OFFICE_BLOCK_CHARS:
             self._text.clear()
