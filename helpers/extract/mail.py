@@ -32,7 +32,7 @@ KNOWN_FIELDS = frozenset(
     )
 )
 
-_EMLX = re.compile(rb"\s*(\d{1,12})\s*\r?\n")
+_EMLX = re.compile(rb"\A\s{0,100}(\d{1,12})[ \t]{0,100}\r?\n")
 _UUENCODED = re.compile(
     rb"(?m)^begin [0-7]{3,4} ([^\r\n]{1,255})\r?\n((?:[ -`]{1,100}\r?\n)+?)end\b"
 )

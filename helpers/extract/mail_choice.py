@@ -46,7 +46,7 @@ _SIGNATURES = frozenset(
 )
 _PKCS7 = frozenset({"application/pkcs7-mime", "application/x-pkcs7-mime"})
 _MESSAGES = frozenset({"message/rfc822", "message/global", "message/news"})
-_TAGS = re.compile(r"(?is)<(?:style|script|head)\b.*?</(?:style|script|head)\s*>|<[^>]{0,2000}>")
+_TAGS = re.compile("<[^<>]{0,2000}>")
 _FRAMES = re.compile(rb"<frame(?:set)?[\s>]", re.IGNORECASE)
 _PICTURES = ("image/", "video/", "audio/", "font/")
 _PAGE_PARTS = frozenset(
@@ -164,8 +164,23 @@ def _length(leaf: Leaf) -> int:
     except Unread:
         return 0
     if leaf.kind == "html":
+        for name in ("head", "style", "script"):
+            text = _without(text, name)
         text = _TAGS.sub(" ", text).replace("&nbsp;", " ")
     return len("".join(text.split()))
+
+
+def _without(text: str, name: str) -> str:
+    """HTML without the elements of a name that show nothing."""
+    lower, kept, at = text.lower(), [], 0
+    if len(lower) != len(text):
+        return text
+    while (start := lower.find(f"<{name}", at)) >= 0:
+        kept.append(text[at:start])
+        at = lower.find(f"</{name}", start)
+        if at < 0:
+            return "".join(kept)
+    return "".join([*kept, text[at:]])
 
 
 def _related(
@@ -184,7 +199,7 @@ def _related(
         if child is root:
             continue
         if web and kind == "text/html":
-            if framed:
+            if framed and not child.field("content-location").endswith("tabstrip.htm"):
                 yield Leaf("html", child)
         elif child.disposition == "attachment" or not _adorns(kind, web):
             yield from _walk(child, found, depth + 1, web)

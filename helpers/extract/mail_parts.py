@@ -27,11 +27,11 @@ FIELD_CHARS = 8_000  # code points of a type or disposition that are looked at
 _NOT_BASE64 = bytes(set(range(256)) - set(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"))
 _NOT_BASE64 = bytes(set(_NOT_BASE64) - set(b"0123456789+/="))
 _UU = ("x-uuencode", "x-uue", "uuencode", "uue")
-_FIELD = re.compile(rb"[!-9;-~]+[ \t]*:")
-_BASE64 = re.compile(rb"(?:[A-Za-z0-9+/]*=*\s+)*(?:[A-Za-z0-9+/]+=*\Z)?")
-_FROM_LINE = re.compile(rb">?From [^\n]*\n")
+_FIELD = re.compile(rb"[!-9;-~]{1,99}[ \t]{0,9}:")
+_BASE64 = re.compile(rb"\A(?:[A-Za-z0-9+/]*=*\s+)*(?:[A-Za-z0-9+/]+=*\Z)?")
+_FROM_LINE = re.compile(rb">?From [^\n]{0,999}\n")
 _FIELD_END = re.compile(r"\r?\n(?![ \t])")
-_TYPE = re.compile(r"[\w.+-]+/[\w.+-]+")
+_TYPE = re.compile(r"[\w.+-]{1,100}/[\w.+-]{1,100}")
 
 
 class Slice(io.RawIOBase):

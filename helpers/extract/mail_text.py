@@ -38,7 +38,7 @@ _ALIASES = {
     "windows-1252http-equivcontent-type": "cp1252",
 }  # fmt: skip
 _NO_CHARSETS = frozenset({"idna", "punycode", "undefined", "unicode_escape", "raw_unicode_escape"})
-_WORD = re.compile(r"=\?([^?\s]{1,60})\?([BbQq])\?((?:[^?]|\?(?!=)){0,2000})\?=")
+_WORD = re.compile(r"=\?([^?\s]{1,60})\?([BbQq])\?([^?]{0,2000}(?:\?(?!=)[^?]{0,2000}){0,4})\?=")
 _BETWEEN = re.compile(r"(\?=)\s+(?==\?[^?\s]{1,60}\?[BbQq]\?)")
 _QUOTE = re.compile(">*")
 _ESCAPES = ((b"\x1b$)C", "iso2022_kr"), (b"\x1b$B", "iso2022_jp"), (b"\x1b$@", "iso2022_jp"))

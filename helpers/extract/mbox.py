@@ -1,8 +1,9 @@
 """Mailboxes in one file: messages one after another, each a part of the document.
 
 Source: RFC 4155 and the dialects in use (mboxo, mboxrd, Thunderbird, Apple Mail). A message begins
-with a line `From sender date` behind an empty line and in front of a header field; lines of a text
-that begin with "From " are marked by a `>` that is taken off again.
+with a line `From sender date` behind an empty line and in front of a header field (or of an empty
+line, where the date has the usual form); lines of a text that begin with "From " are marked by a
+`>` that is taken off again.
 Promises: messages are found by their place in the file, so that a mailbox of any size needs the
 memory of one message; each is located as "message 12: Subject", its attachments under it.
 Does not: know which messages were deleted, thread them, or tell the same mail twice.
@@ -23,8 +24,12 @@ from helpers.extract.mail_parts import lines_beginning, part_at
 
 PEEK_BYTES = 200  # bytes behind a From line within which a header field must begin
 
-_DATED = re.compile(rb"From .{0,500}?\b\d{1,2}:\d\d(?::\d\d)?\b|From .{0,500}?\b(?:19|20)\d\d\s*\Z")
-_FIELD = re.compile(rb"(?:>?From [^\n]*\n)?(?:[!-9;-~]+[ \t]*:)")
+_DATED = re.compile(rb"From .{0,200}?\b\d{1,2}:\d\d(?::\d\d)?\b|From .{0,200}?\b(?:19|20)\d\d\s*\Z")
+_POSTMARK = re.compile(
+    rb"From \S{1,200} +(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) [A-Z][a-z]{2} +\d{1,2} \d\d:\d\d(?::\d\d)?"
+    rb"(?: [A-Za-z0-9+:-]{1,9}){0,2} \d{4}\s*\Z"
+)
+_FIELD = re.compile(rb"(?:>?From [^\n]{0,150}\n)?[!-9;-~]{1,99}[ \t]{0,9}:")
 
 
 def read(file: BinaryIO, ctx: Context) -> Iterator[Item]:
@@ -72,4 +77,7 @@ def _begins_message(file: BinaryIO, at: int, line: bytes, end: int) -> bool:
         if not before.replace(b"\r", b"").endswith(b"\n\n") and before.strip():
             return False
     file.seek(min(end, at + len(line) + 1))
-    return _FIELD.match(file.read(PEEK_BYTES)) is not None
+    ahead = file.read(PEEK_BYTES)
+    if ahead.startswith((b"\n", b"\r\n")):  # a message without any field
+        return _POSTMARK.match(line) is not None
+    return _FIELD.match(ahead) is not None

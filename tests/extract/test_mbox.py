@@ -60,6 +60,11 @@ def test_a_sentence_that_begins_with_from_is_no_message() -> None:
     assert found.at("two") == "message 2: Subject of the mail"
 
 
+def test_messages_without_any_field_are_read() -> None:
+    found = read(box(b"\none\n", b"\ntwo\n"), "mbox", "a.mbox")
+    assert [found.at(text) for text in ("one", "two")] == ["message 1", "message 2"]
+
+
 def test_a_damaged_message_does_not_end_the_mailbox() -> None:
     broken = b"Content-Type: multipart/mixed; boundary=x\nContent-Transfer-Encoding: base64\n\n%%%"
     found = read(box(mail("one"), broken, mail("three")), "mbox", "a.mbox")
