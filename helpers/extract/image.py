@@ -19,6 +19,8 @@ from helpers.extract import picture, recognised
 from helpers.extract.blocks import Context, Item, Location, Notice
 from helpers.recognition import Pending, Wanted
 
+SMALL_SIDE = 1_400  # pixels of a picture's longer side, below which it is enlarged
+DOUBLE_DPI = 144  # draws it at twice its size
 AHEAD = 3  # pages asked for while one is awaited
 MEND = "Open it in the program that made it and save it again."
 SMALLER = "Save a smaller copy: 300 dots per inch are enough for text."
@@ -70,9 +72,10 @@ def _ensure_small(found: picture.Picture) -> None:
 
 
 def _wanted(found: picture.Picture, number: int) -> Wanted:
-    if found.pages == 1:
-        return Wanted("image", orientation=found.orientation)
-    return Wanted("image", number, found.pages)
+    if found.pages > 1:
+        return Wanted("image", number, found.pages)
+    small = max(found.width, found.height) < SMALL_SIDE
+    return Wanted("image", dpi=DOUBLE_DPI if small else None, orientation=found.orientation)
 
 
 def _answered(number: int, pending: Pending, refused: list[Unread]) -> list[Item]:

@@ -86,8 +86,9 @@ class Tesseract:
     def recognise(self, task: Task) -> Recognised:
         """The paragraphs of a page or image. Raises Unread, CommandFailed, Stopped."""
         wanted = task.wanted
-        picture = render.draw(task, self.drawer) if wanted.kind == "page" else task.material.path()
-        digest = _digest(picture) if wanted.kind == "page" else task.material.digest()
+        draw = render.draw if wanted.kind == "page" else render.picture
+        picture = draw(task, self.drawer)
+        digest = _digest(picture)
         frame = None if wanted.kind == "page" else wanted.page
         name = kept.key("picture", self.fingerprint, digest, frame, wanted.orientation)
         found = task.kept.get(name)

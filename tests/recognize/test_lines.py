@@ -81,7 +81,7 @@ def test_wrapped_lines_share_a_paragraph_and_rows_do_not() -> None:
 
 def test_lines_nobody_was_sure_of_are_left_out() -> None:
     page = [line("good", 0.9, 0), line("|.,; 1", 0.2, 40), line("Page 2", 0.15, 80)]
-    assert [text for text, _ in lines.paragraphs(page)] == ["good", "Page 2"]
+    assert [text for text, _ in lines.paragraphs(page)] == ["good\nPage 2"]
     assert lines.legible(page)
     assert not lines.legible([line("l1|.;", 0.45, 0)])
     assert not lines.legible([line("ab", 0.99, 0)])
