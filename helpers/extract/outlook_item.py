@@ -71,7 +71,9 @@ def sender_of(found: Properties) -> str:
 
 def _formatted(raw: bytes, written: Writer, ctx: Context) -> Iterator[Item]:
     if rtf_html.holds_html(raw):
-        yield from written.page(rtf_html.html_of(raw).encode("utf-8", "replace"), "utf-8")
+        yield from written.page(
+            rtf_html.html_of(raw, ctx.heartbeat).encode("utf-8", "replace"), "utf-8"
+        )
         return
     for item in rtf.read(io.BytesIO(raw), ctx):
         if isinstance(item, Block):

@@ -10,12 +10,14 @@ from __future__ import annotations
 
 import html
 import re
+from collections.abc import Callable
 from typing import Any
 
 from helpers.extract.codepages import codec_of_charset, codec_of_page
 
 FROM_HTML = re.compile(rb"\\fromhtml1?(?![a-z0-9])")
 HEAD_BYTES = 2_048  # bytes within which the mark stands
+BEAT_TOKENS = 50_000  # tokens between two signs of life
 DEPTH = 10_000  # groups within groups
 _TOKEN = re.compile(
     rb"\\([a-zA-Z]{1,32})(-?\d{1,10})? ?|\\'([0-9a-fA-F]{2})|\\([^a-zA-Z])|([{}])|[\r\n]+"
@@ -37,9 +39,9 @@ def holds_html(rtf: bytes) -> bool:
     return FROM_HTML.search(rtf[:HEAD_BYTES]) is not None
 
 
-def html_of(rtf: bytes) -> str:
+def html_of(rtf: bytes, heartbeat: Callable[[], None] = lambda: None) -> str:
     """The HTML document that `rtf` was made from."""
-    return _Reader(rtf).read()
+    return _Reader(rtf).read(heartbeat)
 
 
 class _Reader:
@@ -62,10 +64,12 @@ class _Reader:
         self._wide_skip = 1
         self._pass = 0  # letters that stand for the last \u where it is not known
 
-    def read(self) -> str:
+    def read(self, heartbeat: Callable[[], None]) -> str:
         groups: list[tuple[Any, ...]] = []
-        for token in _TOKEN.finditer(self._rtf):
-            word, number, code, sign, brace, text = token.groups()
+        for number, token in enumerate(_TOKEN.finditer(self._rtf)):
+            if not number % BEAT_TOKENS:
+                heartbeat()
+            word, value, code, sign, brace, text = token.groups()
             if brace == b"{":
                 if len(groups) >= DEPTH:
                     break
@@ -79,7 +83,7 @@ class _Reader:
                     self._codec, self._wide_skip = rest
                 self._pass = 0
             elif word is not None:
-                self._word(word, None if number is None else int(number))
+                self._word(word, None if value is None else int(value))
             elif code is not None:
                 self._letters(bytes([int(code, 16)]))
             elif sign is not None:
