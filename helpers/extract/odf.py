@@ -22,6 +22,7 @@ from helpers.extract.odf_body import BodyScanner, Embedded
 from helpers.extract.odf_text import NAMES, NAMESPACES, NUMBER, TextFrames, tidy
 from helpers.extract.opc import real_title
 from helpers.extract.outline import only_page_number
+from helpers.extract.regular_rows import SPREADSHEET, apart
 from helpers.limits import OFFICE_RELATED_PARTS, OFFICE_TEXT_CHARS
 
 _BODY = "content.xml"
@@ -56,7 +57,8 @@ def read(file: BinaryIO, ctx: Context) -> Iterator[Item]:
     formulas = _Formulas(archive)
     body = BodyScanner(_BODY, metadata.title is not None, formulas.latex)
     chars = 0
-    for _ in body.scanner.scan(archive.pieces(_BODY)):
+    pieces = apart(archive.pieces(_BODY), SPREADSHEET, body.among_rows, body.take)
+    for _ in body.scanner.scan(pieces):
         body.relieve()
         for found in body.drain():
             if isinstance(found, Embedded):

@@ -6,6 +6,7 @@ Does not: open parts.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
@@ -13,10 +14,11 @@ from helpers.errors import limit_reached
 from helpers.extract.archive import SMALLER
 from helpers.extract.blocks import CELL_SEPARATOR, Block, Item, Location, Metadata, Notice
 from helpers.extract.equations import MathmlBuilder, marked
-from helpers.extract.markup import Attributes, OnEnd, OnStart, Scanner, table, whole
+from helpers.extract.markup import Attributes, OnEnd, OnStart, Scanner, table, unreferenced, whole
 from helpers.extract.odf_text import NAMESPACES, ShownNames, TextFrames, one, tidy
 from helpers.extract.opc import real_title
 from helpers.extract.outline import DEEPEST_HEADING, Outline
+from helpers.extract.regular_rows import Found
 from helpers.limits import OFFICE_BLOCK_CHARS, SHEET_REPEAT_COLUMNS, SHEET_REPEATED_CELLS
 
 _TITLE = 100  # a "level" that marks the document's title
@@ -36,6 +38,8 @@ _VALUES = tuple(
     one(f"office:{kind}")
     for kind in ("string-value", "date-value", "time-value", "boolean-value", "value")
 )
+_REPEATED = re.compile(r'\stable:number-(?:rows|columns)-repeated="(\d+)"')
+_VALUE = re.compile(r'\s(office:(?:string-|date-|time-|boolean-)?value)="([^"<&]*)"')
 _CLASS = one("presentation:class")
 _LINK = one("xlink:href")
 _DECORATION = ("page-number", "date-time", "header")
@@ -80,6 +84,7 @@ class _Grid:
     repeat: int = 1
     header: bool = False
     begun: bool = False
+    in_row: bool = False
     cells: list[_Cell] = field(default_factory=list)
 
 
@@ -111,6 +116,7 @@ class BodyScanner:
         self._pages = "slide"
         self._slides = 0
         self._slide: Location | None = None
+        self._slide_from = 0  # where its items begin among those found
         self._title_frame = False
         self._sheets = False
         self._asides: list[_Aside] = []
@@ -124,9 +130,14 @@ class BodyScanner:
 
     def drain(self) -> Iterator[Item | Embedded]:
         """What is complete so far; a slide is held until its title is known to be first."""
-        if self._slide is None or len(self._found) > _SLIDE_ITEMS:
-            yield from self._found
-            self._found.clear()
+        held = [] if self._slide is None else self._found[self._slide_from :]
+        if 0 < len(held) <= _SLIDE_ITEMS:
+            del self._found[self._slide_from :]
+        else:
+            held = []
+        yield from self._found
+        self._found[:] = held
+        self._slide_from = 0
 
     def relieve(self) -> None:
         """Cut a paragraph or row without end, so that memory stays flat."""
@@ -310,12 +321,15 @@ class BodyScanner:
         self._slides += 1
         label = f"{self._pages} {self._slides}"
         self._slide = Location(self._pages, label, self._slides)
+        self._slide_from = len(self._found)
 
     def _page_end(self) -> None:
         self._slide = None
-        if len(self._found) <= _SLIDE_ITEMS:
+        own = self._found[self._slide_from :]
+        if len(own) <= _SLIDE_ITEMS:
             number = self._slides
-            self._found.sort(key=lambda item: _slide_order(item, number))
+            own.sort(key=lambda item: _slide_order(item, number))
+            self._found[self._slide_from :] = own
 
     # --- tables and sheets --------------------------------------------------------------------
 
@@ -371,6 +385,7 @@ class BodyScanner:
             grid.row += 1
             grid.repeat = max(1, whole(attributes.get(_ROWS), 1))
             grid.cells = []
+            grid.in_row = True
 
     def _cell(self, attributes: Attributes) -> None:
         if self._grids:
@@ -381,6 +396,37 @@ class BodyScanner:
             grid = self._grids[-1]
             self._emit_row(grid)
             grid.row += grid.repeat - 1
+            grid.in_row = False
+
+    def among_rows(self) -> bool:
+        """Whether the scanner stands between two rows of a sheet."""
+        grids = self._grids
+        return self._sheets and len(grids) == 1 and not (grids[0].in_row or self._frames.stack)
+
+    def take(self, found: Found) -> None:
+        """Rows of a sheet that did not go through the scanner."""
+        grid = self._grids[0]
+        grid.repeat = 1
+        shown: list[str] = []
+        for look, text, row in found:
+            if row:
+                if shown:
+                    self._emit_shown(grid, shown)
+                    shown = []
+                grid.row += grid.repeat
+                grid.repeat = max(1, whole(_repeated(row), 1)) if "repeated" in row else 1
+                continue
+            if text:
+                text = _in_one_line(text)
+            elif "value" in look:
+                text = _Cell({one(name): value for name, value in _VALUE.findall(look)}).text()
+            if text:
+                times = grid.repeat > 1 or "repeated" in look
+                shown += [text] * (self._times(_repeated(look), grid.repeat) if times else 1)
+        if shown:
+            self._emit_shown(grid, shown)
+        grid.row += grid.repeat - 1
+        grid.repeat = 1
 
     def _emit_row(self, grid: _Grid) -> None:
         cells, grid.cells = grid.cells, []
@@ -393,9 +439,12 @@ class BodyScanner:
         for cell in cells:
             text = cell.text()
             if text:
-                shown += [text] * self._times(cell, grid.repeat)
-        if not shown:
-            return
+                shown += [text] * self._times(cell.attributes.get(_COLUMNS), grid.repeat)
+        if shown:
+            self._emit_shown(grid, shown)
+
+    def _emit_shown(self, grid: _Grid, shown: list[str]) -> None:
+        sheet = grid.name is not None
         header = grid.header or grid.rows == 0
         grid.rows += 1
         text = CELL_SEPARATOR.join(shown)
@@ -405,9 +454,8 @@ class BodyScanner:
         place = _row_place(grid) if sheet else self._place()
         self._put(Block(text, "table_header" if header else "table_row", 0, place))
 
-    def _times(self, cell: _Cell, rows: int) -> int:
+    def _times(self, declared: str | None, rows: int) -> int:
         """How often a cell is written out in its row, whatever its repeat count says."""
-        declared = cell.attributes.get(_COLUMNS)
         if declared is None and rows == 1:
             return 1
         columns = max(1, whole(declared, 1))
@@ -418,6 +466,23 @@ class BodyScanner:
                     "Repeated cells", self._repeated, SHEET_REPEATED_CELLS, "cells", SMALLER
                 )
         return min(columns, SHEET_REPEAT_COLUMNS)
+
+
+def _in_one_line(text: str) -> str:
+    """The paragraphs of a cell, taken from XML as they are there."""
+    if "<" in text or "&" in text:
+        parts = map(tidy, map(unreferenced, text.split("</text:p><text:p>")))
+        text = " ".join(filter(None, parts))
+    elif text.isprintable() and "  " not in text:
+        return text.strip()
+    else:
+        text = tidy(text)
+    return text if text.isprintable() else " ".join(text.split())
+
+
+def _repeated(tag: str) -> str | None:
+    found = _REPEATED.search(tag)
+    return found[1] if found else None
 
 
 def _row_place(sheet: _Grid) -> Location:

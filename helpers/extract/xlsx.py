@@ -15,7 +15,6 @@ from collections.abc import Iterator
 from typing import BinaryIO
 
 from helpers.errors import Unread
-from helpers.extract import xlsx_rows
 from helpers.extract.archive import Archive
 from helpers.extract.blocks import Block, Context, Item, Notice
 from helpers.extract.drawing import shape_texts
@@ -23,6 +22,7 @@ from helpers.extract.embedded import embedded
 from helpers.extract.markup import Attributes, Scanner, severed, table, unreferenced, whole
 from helpers.extract.number_format import Render, plain
 from helpers.extract.opc import NAMESPACES, Package
+from helpers.extract.regular_rows import WORKBOOK, Found, apart
 from helpers.extract.sheets import (
     HELD_CHARS,
     SheetRows,
@@ -100,7 +100,7 @@ class _Workbook:
             headers |= _header_rows(package, part)
         rows = SheetRows(sheet.name, headers)
         cells = _Cells(sheet.part, rows, self._strings, self._formats)
-        pieces = xlsx_rows.apart(package.follow(sheet.part), cells.between_rows, cells.take)
+        pieces = apart(package.follow(sheet.part), WORKBOOK, cells.among_rows, cells.take)
         for _ in cells.scanner.scan(pieces):
             cells.relieve()
             yield from rows.found
@@ -182,7 +182,7 @@ class _Cells:
         self._row = 0
         self._cells: list[str] = []
         self._text: list[str] = []
-        self._among_rows = self._in_row = False
+        self._rows_begun = self._in_row = False
         starts = table({_MARGINS: self._margin_start}, NAMESPACES)
         ends = table({"s:sheetData": self._leave, _MARGINS: self._margin_end}, NAMESPACES)
         for uri in NAMESPACES["s"]:
@@ -201,11 +201,11 @@ class _Cells:
 
     # --- cells ----------------------------------------------------------------------------
 
-    def between_rows(self) -> bool:
+    def among_rows(self) -> bool:
         """Whether the scanner stands among the rows, not in one."""
-        return self._among_rows and not self._in_row
+        return self._rows_begun and not self._in_row
 
-    def take(self, found: xlsx_rows.Found) -> None:
+    def take(self, found: Found) -> None:
         """Rows that did not go through the scanner."""
         cells, looks = self._cells, self._looks
         add, row_end = cells.append, self._row_end
@@ -223,7 +223,7 @@ class _Cells:
 
     def _enter(self, uri: str, attributes: Attributes) -> None:
         """The cells begin: they come by the million, so they have handlers of their own."""
-        self._among_rows = True
+        self._rows_begun = True
         self.scanner.collect(self._text.append)
         usual_start, usual_end = self.scanner.take_over()
         value, text, cell, row = (f"{uri} {word}" for word in ("v", "t", "c", "row"))
@@ -273,7 +273,7 @@ class _Cells:
         self.scanner.take_over(start, end)
 
     def _leave(self) -> None:
-        self._among_rows = False
+        self._rows_begun = False
         self.scanner.take_over()
         self.scanner.collect(None)
         self._text.clear()
