@@ -24,6 +24,7 @@ from helpers.errors import Unread, limit_reached
 from helpers.extract import (
     pdf_cid,
     pdf_layout,
+    pdf_mistaken,
     pdf_notes,
     pdf_rescue,
     pdf_text,
@@ -196,7 +197,8 @@ class _Document:
         number, place, items = page.number, page.place, page.items
         lines = pdf_layout.lines_of(content.spans)
         texts = pdf_thai.restore_aa([pdf_text.repair(line.text) for line in lines])
-        texts = pdf_thai.repair_page(pdf_unmapped.resolve(texts))
+        texts = pdf_mistaken.corrected(pdf_unmapped.resolve(texts))
+        texts = pdf_thai.repair_page(texts)
         for line, text in zip(lines, texts, strict=True):
             line.text = text
         verdict = pdf_text.judge("\n".join(texts))

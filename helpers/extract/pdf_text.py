@@ -14,6 +14,9 @@ from collections import Counter
 from dataclasses import dataclass
 
 JUNK_SHARE = 0.25  # of a page's signs: above it the text layer is unusable
+ODD_SHARE = 0.1  # of a page's signs that stand for letters they are not, beside ODD_JUNK_SHARE
+ODD_JUNK_SHARE = 0.04  # of a page's signs without a letter
+WORDS_SHARE = 0.3  # of a page's signs in Latin words, from which odd signs may well be meant
 DAMAGE_SHARE = 0.02  # of a page's signs: above it a notice says that letters are missing
 SOUP_SCRIPTS = 3  # rare scripts on one page that cannot all be meant
 SOUP_SHARE = 0.3  # of a page's signs in them
@@ -57,13 +60,17 @@ _THAI = re.compile("[\u0e01-\u0e5b\uf700-\uf71a]")
 _SPACE_BEFORE_MARK = re.compile(f"(?<=[\u0e01-\u0e4e]){_GAP}+(?=[{_DEPENDENT}])")
 _SPACE_AFTER_LEADING = re.compile(f"(?<=[\u0e40-\u0e44]){_GAP}+(?=[\u0e01-\u0e2e])")
 _SPLIT_AM = re.compile(f"([{_TONES}]?)\u0e4d([{_TONES}]?)\u0e32")
-_AM_AGAIN = re.compile("\u0e33[\u0e33\u0e4d]+")  # SARA AM, then a part of it once more
+_AM_AGAIN = re.compile(
+    "\u0e33([\u0e48-\u0e4b]?)[\u0e32\u0e33\u0e4d]+"
+)  # SARA AM, then a part of it once more
 _TONE_AFTER_AM = re.compile(f"\u0e33([{_TONES}])")
 _TONE_BEFORE_VOWEL = re.compile(f"([{_TONES}])([\u0e31\u0e34-\u0e3a])")
 _DOUBLED = re.compile(f"([{_ABOVE_BELOW}])\\1+")
 _DOUBLED_E = re.compile("\u0e40\u0e40")
 _LEADERS = re.compile(r"\s?(?:\.[ \u00a0]?){5,}")
 _GLYPH_CODE = re.compile(r"\(cid:\d+\)|/(?:g|G|cid|C|glyph|uni|index)\d{1,5}\b|/\.notdef")
+_ODD_SIGNS = frozenset("%&*+<=>?@#^~|\\_{}$'\"`!;")
+_LATIN_WORD = re.compile("[A-Za-z]{3,}")
 _UNKNOWN = re.compile(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufffd\ue000-\uf8ff\U000f0000-\U0010ffff]+"
 )
@@ -95,7 +102,7 @@ def repair_thai(text: str) -> str:
     text = _SPACE_AFTER_LEADING.sub("", text)
     text = _DOUBLED_E.sub("\u0e41", text)
     text = _SPLIT_AM.sub("\\1\\2\u0e33", text)
-    text = _AM_AGAIN.sub("\u0e33", text)
+    text = _AM_AGAIN.sub("\\1\u0e33", text)
     text = _TONE_AFTER_AM.sub("\\1\u0e33", text)
     text = _TONE_BEFORE_VOWEL.sub(r"\2\1", text)
     return _DOUBLED.sub(r"\1", text)
@@ -117,6 +124,11 @@ def judge(text: str) -> Verdict:
     junk = codes + sum(n for sign, n in signs.items() if _is_junk(sign))
     if junk > total * JUNK_SHARE:
         return Verdict(False, f"{junk:,} of {total:,} signs have no known letter")
+    odd = sum(n for sign, n in signs.items() if sign in _ODD_SIGNS)
+    if odd > total * ODD_SHARE and junk > total * ODD_JUNK_SHARE:
+        words = sum(map(len, _LATIN_WORD.findall(sample)))
+        if words < total * WORDS_SHARE:
+            return Verdict(False, f"{odd + junk:,} of {total:,} signs stand for other letters")
     rare = _rare_scripts(signs)
     if len(rare) >= SOUP_SCRIPTS and sum(rare.values()) > total * SOUP_SHARE:
         return Verdict(False, f"letters of {len(rare)} unrelated scripts stand side by side")

@@ -12,6 +12,7 @@ import re
 from helpers.language import thai
 
 EVIDENCE_LETTERS = 150  # Thai letters without one SARA AM: about four are to be expected
+AM_LETTERS = 160  # Thai letters to each SARA AM that must be found again: 40 are usual
 FRAGMENT_LETTERS = 2.2  # mean length of the pieces between spaces: letters placed one by one
 RUN_CHARS = 400  # code points of a run that is tried word by word
 
@@ -47,7 +48,9 @@ def repair_page(lines: list[str]) -> list[str]:
         joined = "\n".join(lines)
     lines = [_SLIPPED_TONE.sub(r"\1\3\2", line) for line in lines]
     if letters >= EVIDENCE_LETTERS and "\u0e33" not in joined:
-        lines = [_RUN.sub(lambda m: _with_am(m[0]), line) for line in lines]
+        changed = [_RUN.sub(lambda m: _with_am(m[0]), line) for line in lines]
+        if "\n".join(changed).count("\u0e33") >= max(2, letters / AM_LETTERS):
+            return changed
     return lines
 
 
@@ -87,10 +90,16 @@ def _with_am(run: str) -> str:
     """SARA AM for SARA AA wherever that gives longer listed words."""
     if len(run) > RUN_CHARS:
         return run
-    for match in list(_AA.finditer(run)):
-        changed = run[: match.start()] + "\u0e33" + run[match.end() :]
-        if _badness(changed) < _badness(run):
-            run = changed
+    at = 0
+    while match := _AA.search(run, at):
+        at = match.start()
+        readings = [run[:at] + "\u0e33" + run[at + 1 :]]
+        if run[at - 1] == "\u0e49":  # a ring above, told as MAI THO
+            readings.append(run[: at - 1] + "\u0e33" + run[at + 1 :])
+        best = min(readings, key=_badness)
+        if _badness(best) < _badness(run):
+            run = best
+        at += 1
     return _WATER.sub("\u0e19\u0e49\u0e33", run)
 
 
