@@ -22,7 +22,7 @@ import functools
 import json
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from helpers import changes, config, limits, log, readers, service
@@ -41,9 +41,12 @@ from helpers.store.documents import Description, Stat, Writer
 from helpers.survey import MOUNTS, ROOT_IDENTITY, Candidate, Survey, survey
 
 if TYPE_CHECKING:
+    from helpers.extract.frames import AnalysedChunk
     from helpers.extract.reading import Reading
     from helpers.intake import Intake, Source
 
+# Formats read from the first byte to the last; the others' readers jump about in their files.
+READ_THROUGH = frozenset({"txt", "log", "source", "md", "csv", "tsv", "jsonl", "mbox"})
 REFUSALS_KEPT = 200  # refusals listed in health; all are counted
 
 _logger = log.get_logger("sync")
@@ -181,8 +184,9 @@ class _Sync:
                 source.ensure_unchanged()
             if reading.error is not None:
                 raise reading.error
+            chunks = self._followed(candidate, source, reading)
             self.writer.replace(
-                file, reading.chunks, lambda: self._complete(source, reading), reading.streaming
+                file, chunks, lambda: self._complete(source, reading), reading.streaming
             )
             known = candidate.known
             self.job.count(added=int(known is None), updated=int(known is not None))
@@ -196,6 +200,15 @@ class _Sync:
             source.close()
         self.job.count(completed=1)
         database.truncate_wal(self.db, self.settings.db)
+
+    def _followed(
+        self, candidate: Candidate, source: Source, reading: Reading
+    ) -> Iterator[AnalysedChunk]:
+        """The chunks of a reading; of a long one the job learns meanwhile how far it has come."""
+        for chunk in reading.chunks:
+            yield chunk
+            if reading.streaming and reading.format in READ_THROUGH:
+                self.job.part(candidate.file.path, 1 + source.position, source.stat.size)
 
     def _complete(self, source: Source, reading: Reading) -> Description:
         """The description of a document whose chunks are through."""

@@ -34,6 +34,11 @@ class Source:
     stat: Stat
     sha256: bytes | None
 
+    @property
+    def position(self) -> int:
+        """How far its reader has come, in bytes: the two share the descriptor's place."""
+        return os.lseek(self.opened.fd, 0, os.SEEK_CUR)
+
     def ensure_unchanged(self) -> None:
         ensure_unchanged(self.opened.fd, self.opened.stat)
 

@@ -45,17 +45,20 @@ def start_sync(
 ) -> dict[str, Any]:
     """{"job_id", "status": queued | already_running | upgraded, "poll_after_s"}, at once.
 
+    With "hint" where nothing will take the job up by itself.
     Raises UsageError for an unknown scope, ConfigError for a source that is not there,
     StoreError where the data directory cannot be written.
     """
     if not deferred:
         Root(settings.knowledge_dir).close()
     started = queue.start(settings, force=bool(force), scope=scope, deferred=bool(deferred))
-    return {
+    said: dict[str, Any] = {
         "job_id": started.job_id,
         "status": started.status,
         "poll_after_s": started.poll_after_s,
     }
+    hint = sync_status(settings, started.job_id).get("hint") if deferred else None
+    return said | {"hint": hint} if hint else said
 
 
 def sync_status(settings: Settings, job_id: str | None = None) -> Job:

@@ -17,7 +17,7 @@ from helpers import limits, service, survey
 from helpers.config import Settings
 from helpers.errors import BusyError, RootGone, StoreError, Unread, UsageError
 from helpers.files import is_locked
-from helpers.jobs import queue, spawn, state
+from helpers.jobs import progress, queue, spawn, state
 from helpers.language.terms import Analyser
 from helpers.source import names
 from helpers.source.root import Root, Vanished
@@ -262,6 +262,19 @@ def test_health_shows_the_queue(settings: Settings) -> None:
             "last_error": None,
         }
     ]
+
+
+def test_a_deferred_job_says_what_it_waits_for_until_a_sync_takes_it_up(
+    settings: Settings,
+) -> None:
+    asked = service.start_sync(settings, deferred=True)
+    assert asked["status"] == "queued" and "waits for the next sync" in asked["hint"]
+    waiting = service.sync_status(settings, asked["job_id"])
+    assert waiting["hint"] == asked["hint"] and waiting["hint"] in progress.summary(waiting)
+    started = queue.start(settings, spawner=lambda *_: None)
+    assert started.job_id == asked["job_id"]
+    taken = service.sync_status(settings, started.job_id)
+    assert "hint" not in taken and "waits" not in progress.summary(taken)
 
 
 def test_an_unknown_base_names_the_known_ones(settings: Settings) -> None:

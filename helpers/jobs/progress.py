@@ -44,8 +44,7 @@ def summary(job: dict[str, Any]) -> str:
     if not job["finished_at"]:
         left = f", about {job['eta_s']:,} s left" if job["eta_s"] else ""
         lines[0] += f"; job {job['job_id']}, {job['progress_percent']} %{left}"
-    if job["error"]:
-        lines.append(job["error"])
+    lines += [job[name] for name in ("hint", "error") if job.get(name)]
     for failure in job["failures"][:SHOWN_FAILURES]:
         text = f"  {failure['path']}: {failure['code']}: {failure['reason']}"
         lines.append(f"{text}. {failure['remedy']}" if failure["remedy"] else text)

@@ -32,6 +32,7 @@ SCOPES = ("embedding", "contextualization", "full")  # each one contains those b
 FILES_PERCENT = 90  # percent; semantic work is the rest
 SMOOTHING = 0.2  # share of the newest sample in the smoothed rate
 SAMPLE_S = 1.0  # seconds between two samples of the rate
+DEFERRED = "It waits for the next sync that is started: nothing starts a deferred one by itself."
 JOB_ID = re.compile(r"[0-9]{8}T[0-9]{9}Z-[0-9a-f]{6}")
 
 
@@ -119,6 +120,8 @@ class JobState:
         value = self.as_dict()
         for name in ("request", "worker", "created_at"):
             del value[name]
+        if self.status == QUEUED and self.request.deferred:
+            value["hint"] = DEFERRED
         return value
 
 

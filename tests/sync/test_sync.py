@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -300,6 +301,27 @@ def test_large_text_streams_in_a_transaction_of_its_own(stage: Stage) -> None:
     assert "Entry 59999:" in stage.texts()["pump.log"]
     assert stage.problems() == []
     assert stage.sync()["unchanged"] == 2
+
+
+def test_percent_of_one_large_file_follows_its_reading(stage: Stage) -> None:
+    lines = (
+        f"Entry {n}: pump {n % 97} ran and stopped; pressure {n % 13} bar." for n in range(60_000)
+    )
+    stage.write("pump.log", "\n".join(lines))
+    (stage.state / "sync_jobs").mkdir(parents=True)
+    seen: list[tuple[int, str | None]] = []
+    job = JobHandle(
+        stage.settings.jobs_dir,
+        state.new_job("default", state.Request()),
+        lambda now: seen.append((now.progress_percent, now.current_file)),
+        clock=iter(range(10**9)).__next__,  # a second passes at each look: every change is told
+        writer=lambda folder, now: None,
+    )
+    rag_sync.sync(replace(stage.settings, semantic="off"), job)
+    percents = [percent for percent, _ in seen]
+    assert percents == sorted(percents)
+    assert len({percent for percent in percents if 5 < percent < 85}) >= 3
+    assert {"pump.log"} == {path for percent, path in seen if 0 < percent < 85}
 
 
 def test_core_runs_with_no_package_installed(stage: Stage, shared: Path) -> None:
