@@ -28,12 +28,13 @@ _ENCODING = re.compile(rb"<\?xml[^>]*encoding=[\"'](?!(?i:utf-8[\"']))")
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """How a kind of file writes its rows: how the file must begin, what stands right before the
-    first row, where one ends, and a function from the text of whole rows to what is in them, None
-    for any other text."""
+    """How a kind of file writes its rows: how the file must begin; where the first row begins,
+    before or behind these bytes; where a row ends; and a function from the text of whole rows to
+    what is in them, None for any other text."""
 
     head: re.Pattern[bytes]
-    begin: re.Pattern[bytes]
+    begin: bytes
+    behind: bool
     end: bytes
     found: Callable[[str], Found | None]
 
@@ -54,10 +55,11 @@ def apart(
     usual = form.head.match(first) is not None and not _ENCODING.match(first)
     for piece in itertools.chain((first,), iterator):
         rest = b""
-        begin = form.begin.search(piece) if usual else None
-        if begin is not None:
-            yield piece[: begin.end()]
-            rest = piece[begin.end() :]
+        begin = piece.find(form.begin) if usual else -1
+        if begin >= 0:
+            begin += len(form.begin) if form.behind else 0
+            yield piece[:begin]
+            rest = piece[begin:]
             break
         yield piece
     odd = 0 if rest and among_rows() else ODD_RUNS
@@ -137,13 +139,14 @@ def _in_spreadsheet(text: str) -> Found | None:
     return found if len(found) + inside == text.count("<") else None
 
 
-WORKBOOK = Form(re.compile(b""), re.compile(rb"<sheetData>"), b"</row>", _in_workbook)
+WORKBOOK = Form(re.compile(b""), b"<sheetData>", True, b"</row>", _in_workbook)
 SPREADSHEET = Form(
     re.compile(
         rb'(?=(?:<\?[^>]*>)?[^>]*xmlns:table="urn:oasis:names:tc:opendocument:xmlns:table:1\.0")'
         rb'(?=(?:<\?[^>]*>)?[^>]*xmlns:text="urn:oasis:names:tc:opendocument:xmlns:text:1\.0")'
     ),
-    re.compile(rb"(?=<table:table-row[ >])"),
+    b"<table:table-row",
+    False,
     b"</table:table-row>",
     _in_spreadsheet,
 )
