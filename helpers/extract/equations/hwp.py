@@ -8,19 +8,16 @@ what is missing in it is missing in the LaTeX.
 
 from __future__ import annotations
 
-import functools
 import itertools
-import re
 import sys
 
+from helpers.extract.equations.hwp_tokens import FONTS, FRACTIONS, LEFT_OF, RAISED, tokens_of
 from helpers.extract.equations.signs import (
     accented,
     apart,
-    entries,
     in_words,
     latex_of_text,
     padded,
-    pairs,
     spaced,
     tidy,
 )
@@ -28,12 +25,6 @@ from helpers.limits import EQUATION_CHARS, EQUATION_DEPTH
 
 _FRAMES = 12 * EQUATION_DEPTH  # Python frames; a level of nesting takes 7 at most
 
-_TOKEN = re.compile(
-    r'(?P<space>\s+)|"(?P<quoted>[^"]*)"?|(?P<word>[A-Za-z]+)|(?P<number>[0-9]+(?:[.,][0-9]+)*)'
-    r"|(?P<command>\\[A-Za-z]+)|(?P<other>[^\x00-\x7f]+)"
-    r"|(?P<sign><->|<=>|<<<|>>>|<<|>>|<=|>=|->|<-|=>|!=|==|\+-|-\+|.)",
-    re.DOTALL,
-)
 _SIGNS = {
     "<->": "\\leftrightarrow", "<=>": "\\Leftrightarrow", "<<<": "\\lll", ">>>": "\\ggg",
     "<<": "\\ll", ">>": "\\gg", "<=": "\\leq", ">=": "\\geq", "->": "\\rightarrow",
@@ -48,10 +39,12 @@ _FENCES = {
     "ceil": "\\lceil", "floor": "\\lfloor",
 }  # fmt: skip
 _FENCE_SIGNS = frozenset("()[]|/.")
-_FRACTIONS = frozenset(["over", "atop", "choose"])
-_RAISED = {"^": "^", "_": "_", "sup": "^", "sub": "_", "from": "_", "to": "^"}
-_LEFT_OF = {"lsup": "^", "lsub": "_"}
-_FONTS = {"rm": "mathrm", "it": "", "bold": "mathbf", "rmbold": "mathbf", "itbold": "mathbf"}
+_NOT = "\\not"
+_LIMITED = frozenset(
+    f"\\{name}" for name in ("sum", "prod", "coprod", "int", "oint", "lim", "bigcap", "bigcup")
+)
+_NEGATED = {"=": "\\neq", "\\in": "\\notin", "\\equiv": "\\not\\equiv"}
+_ENDS_SCRIPT = frozenset("^_{}#&~`)];")
 _ARROWS = {"\\leftarrow": "\\xleftarrow", "\\rightarrow": "\\xrightarrow"}
 
 Cell = list[str]
@@ -74,73 +67,15 @@ def latex_of_hwp(script: str) -> str:
     return f"{latex} {tidy(rest)}" if rest else latex
 
 
-@functools.cache
-def _words() -> dict[str, tuple[str, str]]:
-    """Word → (class, LaTeX); words under `exact` as they are, all others in lower case."""
-    found: dict[str, tuple[str, str]] = {}
-    for kind, words in entries("hwp_words.txt"):
-        if kind in ("text", "column", "dropped"):
-            found.update((word, (kind, word)) for word in words)
-        elif kind != "capital":
-            found.update((word, (kind, command)) for word, command in pairs(words))
-    for word in (*_FRACTIONS, *_RAISED, *_LEFT_OF, *_FONTS):
-        found[word] = ("structure", word)
-    for word in ("sqrt", "root", "of", "left", "right", "rel", "buildrel", "binom", "not", "color"):
-        found[word] = ("structure", word)
-    return found
-
-
-@functools.cache
-def _capitals() -> dict[str, str]:
-    return {
-        word: command
-        for kind, words in entries("hwp_words.txt")
-        if kind == "capital"
-        for word, command in pairs(words)
-    }
-
-
-@functools.lru_cache(4096)
-def _meaning(word: str) -> tuple[str, str]:
-    """(class, LaTeX) of a word; ("name", word) for one that means nothing."""
-    known = _words()
-    found = known.get(word)
-    if found is None or found[0] not in ("exact", "greek"):
-        small = word.lower()
-        found = known.get(small, found)
-        if found is not None and found[0] == "greek" and word[0].isupper():
-            capital = _capitals().get(small)
-            return ("letter", capital) if capital else found
-    if found is None:
-        return "name", word
-    kind, latex = found
-    if kind == "exact":
-        kind = "relation" if latex in spaced() else "operator" if "big" in latex else "letter"
-    return kind, latex
-
-
 class _Script:
     """One script on its way: tokens, and the position among them."""
 
     def __init__(self, script: str) -> None:
-        self._tokens: list[tuple[str, str, bool]] = []  # class, text, glued to the one before
-        glued = False
-        for found in _TOKEN.finditer(script):
-            kind = found.lastgroup or ""
-            if kind != "space":
-                self._take(kind, found[kind], glued)
-            glued = kind != "space"
+        self._tokens = tokens_of(script)
         self._at = 0
         self._depth = 0
         self._fences = 0  # LEFT without RIGHT so far
         self._font = ""
-
-    def _take(self, kind: str, text: str, glued: bool) -> None:
-        if kind == "word":
-            kind, text = _meaning(text)
-        elif kind == "other" and any(map(str.isalpha, text)) and not _mathematical(text):
-            kind = "quoted"
-        self._tokens.append((kind, text, glued))
 
     def whole(self) -> str:
         """The script to its end; a closing brace too many is passed over."""
@@ -172,7 +107,7 @@ class _Script:
 
     def _item(self, cell: Cell, kind: str, text: str) -> None:
         """One operand, or an operator together with the operand before it."""
-        if kind == "structure" and text in _FRACTIONS:
+        if kind == "structure" and text in FRACTIONS:
             self._at += 1
             above = cell.pop().strip() if cell else ""
             below = self._operand().strip()
@@ -182,10 +117,10 @@ class _Script:
                 cell.append(f"\\genfrac{{}}{{}}{{0pt}}{{}}{{{above}}}{{{below}}}")
             else:
                 cell.append(f"\\binom{{{above}}}{{{below}}}")
-        elif kind == "structure" and text in _LEFT_OF:
+        elif kind == "structure" and text in LEFT_OF:
             self._at += 1
             base = cell.pop().strip() if cell else ""
-            cell.append(f"{{}}{_LEFT_OF[text]}{{{self._atom().strip()}}}{base}")
+            cell.append(f"{{}}{LEFT_OF[text]}{{{self._atom().strip()}}}{base}")
         else:
             cell.append(self._operand())
 
@@ -203,13 +138,14 @@ class _Script:
         if self._at >= len(self._tokens):
             return ""
         kind, text, _ = self._tokens[self._at]
-        return _RAISED.get(text, "") if kind in ("sign", "structure") else ""
+        return RAISED.get(text, "") if kind in ("sign", "structure") else ""
 
     def _scripts(self, base: str, sign: str) -> str:
         found = {"_": "", "^": ""}
+        limits = base.strip() in _LIMITED
         while sign and not found[sign]:
             self._at += 1
-            found[sign] = self._script(sign)
+            found[sign] = self._script(sign, limits and sign == "_")
             sign = self._raised()
         latex = base.rstrip()
         for sign in "_^":
@@ -217,16 +153,54 @@ class _Script:
                 latex += f"{sign}{{{found[sign]}}}"
         return latex + (" " if base.endswith(" ") else "")
 
-    def _script(self, sign: str) -> str:
-        """What is raised: one atom, itself raised further where the same sign follows."""
-        chain = [self._atom().strip()]
-        while self._raised() == sign and len(chain) < EQUATION_DEPTH:
+    def _script(self, sign: str, limits: bool) -> str:
+        """What is raised: one term, itself raised further where the same sign follows at once."""
+        chain = [self._term(limits).strip()]
+        while self._raised() == sign and len(chain) < EQUATION_DEPTH and self._tokens[self._at][2]:
             self._at += 1
-            chain.append(self._atom().strip())
+            if self._glued():  # else it only ends the script, as in "x^2^ y"
+                chain.append(self._term(limits).strip())
         latex = chain.pop()
         while chain:
             latex = f"{chain.pop()}{sign}{{{latex}}}"
         return latex or "{}"
+
+    def _term(self, limits: bool) -> str:
+        """What a script holds: a group, or the letters that follow without a blank, up to a
+        sign; of `limits`, such as sum_k=1, signs too.
+        """
+        if self._at >= len(self._tokens) or self._tokens[self._at][:2] == ("sign", "{"):
+            return self._atom()
+        parts: list[str] = []
+        opened, signed = 0, False  # -x: the sign alone is no script
+        while not parts or signed or (self._glued() and self._goes_on(opened, limits)):
+            text = self._tokens[self._at][1]
+            opened += (text in ("(", "[")) - (text in (")", "]"))
+            before = self._at
+            parts.append(self._atom())
+            if self._at == before or self._at >= len(self._tokens):
+                break
+            signed = len(parts) == 1 and text in ("+", "-", "+-", "-+") and self._glued()
+        return "".join(parts)
+
+    def _glued(self) -> bool:
+        """Whether the next token follows without a blank."""
+        return self._at < len(self._tokens) and self._tokens[self._at][2]
+
+    def _goes_on(self, opened: int, limits: bool) -> bool:
+        """Whether the next token belongs to the script that is being read."""
+        kind, text, _ = self._tokens[self._at]
+        if kind == "structure":
+            return text in ("sqrt", "left", *FONTS)
+        if kind != "sign":
+            return True
+        if text in (")", "]"):
+            return opened > 0
+        if text == ",":
+            return self._at + 1 < len(self._tokens) and self._tokens[self._at + 1][2]
+        if _SIGNS.get(text) in spaced():
+            return limits or opened > 0
+        return text not in _ENDS_SCRIPT
 
     # --- atoms ----------------------------------------------------------------------------
 
@@ -318,7 +292,7 @@ class _Script:
             return self._fenced()
         if text == "right":  # without a LEFT
             return self._fence().removeprefix(".")
-        if text in _FONTS:
+        if text in FONTS:
             return self._fonted(text)
         if text in ("rel", "buildrel"):
             return self._related(text == "rel")
@@ -326,10 +300,16 @@ class _Script:
             above = self._atom().strip()
             return f"\\binom{{{above}}}{{{self._atom().strip()}}}"
         if text == "not":
-            return f" \\not{self._atom().strip()} "
+            sign = self._atom().strip()
+            return f" {_NEGATED.get(sign) or _NOT + sign} "
         if text == "color":
             self._atom()
             return self._atom()
+        if text == "scale":
+            self._atom()
+            return ""
+        if text == "longdiv":
+            return " ".join(self._atom().strip() for _ in range(3))
         return in_words(text)
 
     def _root(self) -> str:
@@ -371,7 +351,7 @@ class _Script:
         """A change of font: for the group or the word that follows, or (rm, it) from here on."""
         font = self._font
         follows = self._tokens[self._at] if self._at < len(self._tokens) else ("", "", False)
-        self._font = _FONTS[text]
+        self._font = FONTS[text]
         if follows[:2] != ("sign", "{") and text in ("rm", "it"):
             return ""
         inner = self._atom()
@@ -426,8 +406,3 @@ def _lines(rows: Rows) -> str:
     if len(rows) == 1 and len(rows[0]) == 1:
         return "".join(rows[0][0])
     return " \\\\ ".join(" & ".join("".join(cell).strip() for cell in row) for row in rows)
-
-
-def _mathematical(text: str) -> bool:
-    """Whether letters outside ASCII are Greek or other signs of mathematics, no words."""
-    return latex_of_text(text) != text
