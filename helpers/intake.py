@@ -50,9 +50,15 @@ class Intake:
     """Opens candidates one by one as the readers ask for them; settles what needs no reader."""
 
     def __init__(
-        self, root: Root, work: list[Candidate], job: JobHandle, valid: Container[str]
+        self,
+        root: Root,
+        work: list[Candidate],
+        job: JobHandle,
+        valid: Container[str],
+        left_out: Container[str] = (),
     ) -> None:
         self._root, self._work, self._job, self._valid = root, work, job, valid
+        self._left_out = left_out  # formats that this sync does not read
         self._open: dict[int, tuple[Candidate, Source]] = {}
         self._settled: list[tuple[Candidate, Unread | Stat]] = []
 
@@ -96,7 +102,8 @@ class Intake:
             stat = Stat(*entry[1:])
             # A format that nobody reads is told by its head: hashing a film would be in vain.
             named = formats.by_name(os.fsdecode(entry.name))
-            if entry.size > UNHASHED_BYTES and (named is None or not named.supported):
+            unread = named is None or not named.supported or named.name in self._left_out
+            if entry.size > UNHASHED_BYTES and unread:
                 return Source(opened, stat, None)
             found = digest(opened.fd, self._job.checkpoint)
             if found.secret is not None:

@@ -34,6 +34,8 @@ _ENDINGS = {
     "application/json": "json", "text/xml": "xml", "application/xml": "xml",
     "message/rfc822": "eml", "message/global": "eml", "message/news": "eml",
 }  # fmt: skip
+# An appointment or a card is a text that people can read, whatever it is named.
+_TEXTS = frozenset({"text/calendar", "application/ics", "text/vcard", "text/x-vcard"})
 _SIGNATURES = frozenset(
     [
         "application/pgp-signature",
@@ -238,7 +240,9 @@ def _file(part: Part, kind: str, name: str) -> Leaf:
     shown = name or (f"unnamed.{ending}" if ending else kind)
     named = "." in name.strip(".")
     hint = name if named else f"{name or 'unnamed'}.{ending}" if ending else name
-    if kind.startswith("text/") and not named:
+    if kind in _TEXTS or name.lower().endswith((".ics", ".vcf")):
+        hint = f"{name or 'unnamed'}.txt"
+    elif kind.startswith("text/") and not named:
         hint = f"{name or 'unnamed'}.{ending}"
     return Leaf("file", part, shown, hint)
 

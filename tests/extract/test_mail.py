@@ -382,6 +382,12 @@ def test_a_zip_attachment_is_followed_only_where_that_was_asked_for() -> None:
     assert found.at("zipped words") == "attachment a.zip, a.txt, line 1"
 
 
+def test_appointments_and_cards_are_texts() -> None:
+    event = b"BEGIN:VCALENDAR\nSUMMARY:Budget meeting\nEND:VCALENDAR\n"
+    found = read(mixed(part("see", PLAIN), attached(event, "invite.ics", "text/calendar")))
+    assert found.at("Budget meeting") == "attachment invite.ics, line 1"
+
+
 def test_a_bounce_tells_why_and_for_what() -> None:
     data = mixed(
         part("Your mail was not delivered", PLAIN),
