@@ -155,16 +155,19 @@ class _Reading:
             self._skipped += 1
             return
         kind = _KINDS[name]
-        if kind == "argument":
+        if self._size > EQUATION_CHARS:
+            self._skipped = 1
+        elif kind == "argument":
+            self._size += 1
             self._open.append(_Argument(name.rpartition(" ")[2]))
         elif kind == "text":
             self._collect(self._text.append)
         elif kind == "property":
             self._property(name.rpartition(" ")[2], attributes)
-        elif kind == "skip" or self._size > EQUATION_CHARS:
+        elif kind == "skip":
             self._skipped = 1
         elif kind != "through":
-            self._size += 4
+            self._size += 1
             self._open.append(_Object(name.rpartition(" ")[2]))
 
     def end(self, name: str) -> None:
