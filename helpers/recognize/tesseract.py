@@ -19,15 +19,16 @@ from pathlib import Path
 from helpers import limits
 from helpers.errors import Unread
 from helpers.recognition import LACKING, Piece, Recognised
-from helpers.recognize import kept, render
+from helpers.recognize import kept, render, turn
 from helpers.recognize.command import Caps, CommandFailed
 from helpers.recognize.installed import Installed
-from helpers.recognize.lines import Line, better_of, legible, lines_of, paragraphs, unsure
+from helpers.recognize.lines import Line, better_of, legible, lines_of, mean, paragraphs, unsure
 from helpers.recognize.task import Task
 
 READING_VERSION = 1  # rises whenever the same picture would give other text
 WANTED = ("eng", "tha", "kor")  # languages without a setting, where installed
 AUTO, AUTO_TURNED, COLUMN, SPARSE = 3, 1, 4, 11  # ways to lay out a page (--psm)
+UPRIGHT = 0.7  # mean confidence of a page that stands the right way up
 SCRIPTS = {"tha": "Thai", "kor": "Korean", "jpn": "Japanese", "ara": "Arabic", "rus": "Cyrillic"}
 ALONE = frozenset({"Korean", "Japanese"})  # whose data reads Latin letters and digits well itself
 DEBIAN = "apt install tesseract-ocr tesseract-ocr-tha tesseract-ocr-kor"
@@ -110,6 +111,8 @@ class Tesseract:
                 break
             if best and not unsure(best):
                 break
+        if not run.can_look and mean(best) < UPRIGHT:
+            best = run.turned(self.languages) or best
         facts = {LACKING: ", ".join(self.missing)} if self.missing else {}
         found = paragraphs(best) if legible(best) else []
         return Recognised(tuple(Piece(text, sure) for text, sure in found), self.name, facts)
@@ -143,9 +146,13 @@ class _Runs:
         dpi = task.wanted.dpi if task.wanted.kind == "page" else None
         self._options += ["--dpi", str(dpi or limits.OCR_DPI)]
 
+    @property
+    def can_look(self) -> bool:
+        return self._installed.osd
+
     def look(self) -> tuple[bool, str]:
         """Whether the picture lies or stands on its head, and its script ("" unknown)."""
-        if not self._installed.osd:
+        if not self.can_look:
             return False, ""
         words = [self._installed.path, str(self._picture), "-", *self._options, "--psm", "0"]
         try:
@@ -162,10 +169,26 @@ class _Runs:
         )
         return facts.get("Rotate", "0") != "0", script
 
-    def lines(self, languages: Sequence[str], layout: int) -> list[Line]:
+    def turned(self, languages: Sequence[str]) -> list[Line]:
+        """The lines of the page turned so that they are legible, or none: for a Tesseract that
+        cannot tell which way up a page stands. Only what was drawn here can be turned.
+        """
+        for degrees in turn.QUARTERS:
+            try:
+                picture = turn.turn(self._picture, self._task.folder / "turned.pgm", degrees)
+            except (ValueError, OSError):
+                return []
+            found = self.lines(languages, AUTO, picture)
+            if mean(found) >= UPRIGHT:
+                return found
+        return []
+
+    def lines(
+        self, languages: Sequence[str], layout: int, picture: Path | None = None
+    ) -> list[Line]:
         """The lines as read with these languages and this layout."""
         target = self._task.folder / "read"
-        words = [self._installed.path, str(self._picture), str(target), *self._options]
+        words = [self._installed.path, str(picture or self._picture), str(target), *self._options]
         words += ["-l", "+".join(languages), "--psm", str(layout), "txt", "tsv"]
         self._task.run(words)
         return lines_of(_text(target.with_suffix(".tsv")), _text(target.with_suffix(".txt")))
@@ -182,6 +205,8 @@ def install(languages: Sequence[str]) -> str:
 
 
 def _text(path: Path) -> str:
+    if not path.exists():
+        raise CommandFailed("crash", "Tesseract ended well and wrote nothing")
     if path.stat().st_size > limits.OCR_OUTPUT_BYTES:
         raise CommandFailed(
             "output", f"Tesseract wrote more than {limits.OCR_OUTPUT_BYTES:,} bytes"
