@@ -3,9 +3,10 @@
 Promises: paragraphs in reading order, headings by style or outline level, table rows, text
 boxes, foot- and endnotes, comments, headers and footers; fast-saved documents by their piece
 table; 8-bit text in the charset of its font, its language, or its letters; deleted and hidden
-text and field codes are left out. Locations are those of .docx: the heading path.
-Does not: number list items, lay out pages, read embedded objects (equations among them),
-macros, the formatting of Word 2, or what is older.
+text and field codes are left out; equations of Equation Editor and MathType are LaTeX in their
+sentence, embedded documents are read behind the text. Locations are those of .docx: the heading
+path. Does not: number list items, lay out pages, read macros, the formatting of Word 2, or what
+is older.
 """
 
 from __future__ import annotations
@@ -20,10 +21,12 @@ from helpers.extract.blocks import Block, Context, Item, Location, Metadata, Not
 from helpers.extract.codepages import codec_of_language
 from helpers.extract.compound import CompoundFile, Stream
 from helpers.extract.doc_body import NOWHERE, Body, Found
+from helpers.extract.doc_fib import Bare
 from helpers.extract.doc_pages import Characters, Pages, Paragraphs
 from helpers.extract.doc_stories import Box, anchored_boxes, header_ranges, ranges, whole
 from helpers.extract.doc_styles import read_fonts, read_styles
 from helpers.extract.doc_text import Stretch, Text
+from helpers.extract.embedded_objects import pool_documents, pool_equation
 from helpers.extract.opc import real_title
 from helpers.extract.outline import Outline, only_page_number
 from helpers.limits import OFFICE_TEXT_CHARS, OLE_PART_BYTES, OLE_STREAM_BYTES
@@ -40,11 +43,11 @@ def read(file: BinaryIO, ctx: Context) -> Iterator[Item]:
     """
     file.seek(0)
     bare = file.read(2) in doc_fib.BARE
-    yield from _Document(doc_fib.Bare(file) if bare else CompoundFile(file), ctx).items()
+    yield from _Document(Bare(file) if bare else CompoundFile(file), ctx).items()
 
 
 class _Document:
-    def __init__(self, container: CompoundFile | doc_fib.Bare, ctx: Context) -> None:
+    def __init__(self, container: CompoundFile | Bare, ctx: Context) -> None:
         self._container, self._ctx = container, ctx
         fib = self._fib = doc_fib.read_fib(container)
         main = container.open(doc_fib.MAIN)
@@ -93,7 +96,7 @@ class _Document:
         yield metadata
         titled = metadata.title is not None
         boxes = _Boxes(self)
-        body = Body(self._paragraphs, self._styles, boxes)
+        body = Body(self._paragraphs, self._styles, self._shown_thing, boxes)
         for batch in body.read(self._stretches(*self.ranges["body"])):
             for found in batch if not titled else ():
                 if found.title and not titled:
@@ -106,12 +109,21 @@ class _Document:
             for found in self.story(*self.ranges[name]):
                 yield self._block(found, place)
         yield from self._margins()
+        if isinstance(self._container, CompoundFile):
+            yield from pool_documents(self._container, self._ctx)
         if self._text.cut:
             yield Notice("part_unread", "The file is cut off: its last part is missing")
 
     def story(self, first: int, last: int) -> Iterator[Found]:
-        for batch in Body(self._paragraphs, self._styles).read(self._stretches(first, last)):
+        body = Body(self._paragraphs, self._styles, self._shown_thing)
+        for batch in body.read(self._stretches(first, last)):
             yield from batch
+
+    def _shown_thing(self, place: int) -> str:
+        """What an embedded thing shows: equations do, in their sentence."""
+        if isinstance(self._container, Bare) or place >= len(self._text.things):
+            return ""
+        return pool_equation(self._container, self._text.things[place])
 
     def _stretches(self, first: int, last: int) -> Iterator[Stretch]:
         for stretch in self._text.stretches(first, min(last, self._text.end)):

@@ -8,7 +8,7 @@ that memory stays flat. Does not: read bytes, or place what it found.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple, Protocol
 
 from helpers.extract.blocks import CELL_SEPARATOR
@@ -17,7 +17,7 @@ from helpers.extract.doc_fields import shown
 from helpers.extract.doc_pages import Paragraphs
 from helpers.extract.doc_sprms import Look
 from helpers.extract.doc_styles import StyleSheet
-from helpers.extract.doc_text import Stretch, decoded
+from helpers.extract.doc_text import FIRST_THING, Stretch, decoded
 from helpers.extract.symbols import AS_TRANSLATION
 from helpers.limits import OFFICE_BLOCK_CHARS
 
@@ -28,9 +28,12 @@ ROW_CELLS = 63  # cells of one row, as Word has it
 _HELD_CHARS = 16 * OFFICE_BLOCK_CHARS  # code points of one table row held before it is cut
 
 _MARK = re.compile("[\x07\x0c]")
-_FIELD = re.compile("[\x13-\x15]")
-_CONTROL = re.compile("[\0-\x06\x08\x0b\x0e-\x1f\x7f\ud800-\udfff\uf000-\uf0ff]")
+_FIELD = re.compile("[\x13-\x15\U000f0000-\U000fff00]")
+_CONTROL = re.compile(
+    "[\0-\x06\x08\x0b\x0e-\x1f\x7f\ud800-\udfff\uf000-\uf0ff\U000f0000-\U000fff00]"
+)
 _HALVES = re.compile("[\ud800-\udfff]")
+_FIRST_THING = chr(FIRST_THING)
 _CELL, _BEGIN, _SEPARATOR = "\x07", "\x13", "\x14"
 _CLEAN = {
     **dict.fromkeys([*range(9), *range(0x0E, 0x20), 0x7F]),
@@ -82,9 +85,15 @@ class Body:
     """One story, read paragraph by paragraph."""
 
     def __init__(
-        self, paragraphs: Paragraphs, styles: StyleSheet, boxes: Beside | None = None
+        self,
+        paragraphs: Paragraphs,
+        styles: StyleSheet,
+        shown_thing: Callable[[int], str],
+        boxes: Beside | None = None,
     ) -> None:
+        """`shown_thing` tells what an embedded thing shows, by its place among all of them."""
         self._paragraphs, self._styles, self._boxes = paragraphs, styles, boxes
+        self._shown_thing = shown_thing
         self._next_box = boxes.next if boxes else NOWHERE
         self._out: list[Found] = []
         self._tables: list[_Table] = []
@@ -201,10 +210,10 @@ class Body:
     def _clean(self, text: str) -> str:
         if not self._fields and not _CONTROL.search(text):
             return text
-        if _HALVES.search(text):
-            text = text.encode(WIDE, "surrogatepass").decode(WIDE, "replace")
         if self._fields or _FIELD.search(text):
             text = self._without_codes(text)
+        if _HALVES.search(text):
+            text = text.encode(WIDE, "surrogatepass").decode(WIDE, "replace")
         return text.translate(_CLEAN)
 
     def _without_codes(self, text: str) -> str:
@@ -217,6 +226,10 @@ class Body:
                 self._fields.append(_Field())
                 if len(self._fields) > FIELD_DEPTH:
                     kept += self._stray()
+            elif match.group() >= _FIRST_THING:
+                if self._fields:
+                    self._fields[-1].in_code = False
+                self._pass(self._shown_thing(ord(match.group()) - FIRST_THING), kept)
             elif self._fields and match.group() == _SEPARATOR:
                 self._fields[-1].in_code = False
             elif self._fields:

@@ -18,9 +18,10 @@ P_INNER_CELL, P_INNER_ROW_END, P_OUTLINE = 0x244B, 0x244C, 0x2640
 P_HUGE = (0x6645, 0x6646)
 T_HEADER = 0x3404
 C_DELETED, C_HIDDEN, C_SYMBOL, C_FONT = 0x0800, 0x083C, 0x6A09, 0x4A4F
+C_PICTURE, C_OBJECT = 0x6A03, 0x080A
 _OF_OLD = {
-    2: P_STYLE, 24: P_IN_TABLE, 25: P_ROW_END, 65: C_DELETED, 74: C_SYMBOL, 92: C_HIDDEN,
-    93: C_FONT, 185: T_HEADER,
+    2: P_STYLE, 24: P_IN_TABLE, 25: P_ROW_END, 65: C_DELETED, 68: C_PICTURE, 74: C_SYMBOL,
+    75: C_OBJECT, 92: C_HIDDEN, 93: C_FONT, 185: T_HEADER,
 }  # fmt: skip
 
 _SIZES = (1, 1, 2, 4, 2, 2, 0, 3)  # operand bytes by the top three bits; 0: a length byte
@@ -57,11 +58,13 @@ class Look(NamedTuple):
 
 
 class Effect(NamedTuple):
-    """A run: `hidden` or deleted text, one `symbol` (its code), the number of its `font`."""
+    """A run: `hidden` or deleted text, one `symbol` (its code), the number of its `font`, the
+    number of the embedded `thing` that a field shows here."""
 
     hidden: bool = False
     symbol: int = 0
     font: int = -1
+    thing: int = -1
 
 
 def modifiers(raw: bytes, old: bool) -> Iterator[tuple[int, bytes]]:
@@ -104,8 +107,8 @@ def look_of(style: int, raw: bytes, old: bool) -> Look:
 
 def effect_of(raw: bytes, old: bool) -> Effect | None:
     """What the modifiers of a run do to its text; None where they do nothing."""
-    hidden = deleted = False
-    symbol, font = 0, -1
+    hidden = deleted = embedded = False
+    symbol, font, picture = 0, -1, -1
     for code, operand in modifiers(raw, old):
         if code == C_DELETED:
             deleted = operand[:1] == b"\1"
@@ -115,8 +118,13 @@ def effect_of(raw: bytes, old: bool) -> Effect | None:
             symbol = int.from_bytes(operand[2:4], "little")
         elif code == C_FONT and old:
             font = int.from_bytes(operand[:2], "little")
-    if hidden or deleted or symbol or font >= 0:
-        return Effect(hidden or deleted, symbol, font)
+        elif code == C_PICTURE:
+            picture = int.from_bytes(operand[-4:], "little")
+        elif code == C_OBJECT:
+            embedded = operand[:1] == b"\1"
+    thing = picture if embedded else -1
+    if hidden or deleted or symbol or font >= 0 or thing >= 0:
+        return Effect(hidden or deleted, symbol, font, thing)
     return None
 
 

@@ -28,6 +28,9 @@ OVERLAP = 8  # times the main stream's bytes that all pieces together may have
 MISSING_SHARE = 0.1  # of the text: with more of it missing a document counts as broken
 FOREIGN_LETTERS = 8  # Thai or Korean letters that outweigh the Western charset of 8-bit pieces
 
+FIRST_THING, THINGS = 0xF0000, 0xFF00  # signs that stand for embedded things in a text
+
+_SEPARATOR = "\x14"
 _COMPRESSED = 0x40000000
 _PAIRED = frozenset(("cp949", "johab", "cp932", "gbk", "cp950"))
 _KEPT_MARKS = re.compile("[^\r\x07\x0c\x13-\x15]")
@@ -95,6 +98,7 @@ class Text:
         if missing > held * MISSING_SHARE:
             raise corrupt(f"{missing:,} of the {held:,} bytes of its text are missing")
         self.cut = missing > 0
+        self.things: list[int] = []  # numbers of embedded things in the order they are met
         self._codec = self._narrow_codec(fib)
         self._pairs = fib.wide and self._has_pairs()
 
@@ -133,6 +137,10 @@ class Text:
             first = max(first, at)
             if last <= first:
                 continue
+            if effect.thing >= 0:
+                parts += (text[at:first], self._marked(text[first:last], effect.thing))
+                at = last
+                continue
             codec = self._fonts.get(effect.font, self._codec)
             if width == 1 and codec != self._codec and self._obeys(text[first:last], codec):
                 before = "".join(parts) + text[at:first]
@@ -149,6 +157,13 @@ class Text:
         if rest:
             begin = place + (len(text) - len(rest)) * width
             yield self._stretch(rest, begin, piece, self._codec)
+
+    def _marked(self, text: str, thing: int) -> str:
+        """The mark in front of a field's result names what is embedded there."""
+        if _SEPARATOR not in text or len(self.things) >= THINGS:
+            return text
+        self.things.append(thing)
+        return text.replace(_SEPARATOR, chr(FIRST_THING + len(self.things) - 1), 1)
 
     def _obeys(self, text: str, codec: str) -> bool:
         """Whether a run is in the charset of its font: that of a Western one counts for little

@@ -43,10 +43,11 @@ def embedded(archive: Archive, package: Package, ctx: Context) -> Iterator[Item]
         except Unread as error:
             yield nested.unread(error, f"embedded {shown}")
             continue
-        yield from _read(data, shown, ctx)
+        yield from read_object(data, shown, ctx)
 
 
-def _read(data: io.BytesIO, name: str, ctx: Context) -> Iterator[Item]:
+def read_object(data: io.BytesIO, name: str, ctx: Context) -> Iterator[Item]:
+    """The document that an embedded object is or holds; nothing where it is none."""
     data, name = unwrapped(data, name)
     quiet = name.endswith(".bin")  # an object of a program that nobody may know
     for item in nested.read_nested(data, name, ctx, f"embedded {name}", _is_document):

@@ -2,9 +2,10 @@
 
 Promises: the slides of the last edit in the order they are shown, each with its title first, as
 a heading; then its texts, table rows and WordArt, its speaker notes and comments, all located
-at that slide; footers, and what a master shows besides its placeholders, once; hidden slides
-are read. Does not: read the prompts in placeholders of masters, pictures, charts and embedded
-objects, or PowerPoint 95 and older.
+at that slide; footers, and what a master shows besides its placeholders, once; equations of
+Equation Editor and MathType as LaTeX; embedded documents behind the slides; hidden slides are
+read. Does not: read the prompts in placeholders of masters, pictures and charts, or PowerPoint 95
+and older.
 """
 
 from __future__ import annotations
@@ -13,10 +14,11 @@ from collections.abc import Iterable, Iterator
 from typing import BinaryIO
 
 from helpers.errors import limit_reached
-from helpers.extract import properties
+from helpers.extract import nested, properties
 from helpers.extract.art_records import records
 from helpers.extract.blocks import Block, Context, Item, Location, Notice
 from helpers.extract.compound import CompoundFile
+from helpers.extract.embedded_objects import inflated, object_document, object_equation
 from helpers.extract.ppt_document import (
     OF_NOTES,
     OF_SLIDES,
@@ -27,12 +29,13 @@ from helpers.extract.ppt_document import (
     margin_texts,
     read_document,
 )
-from helpers.extract.ppt_records import NOTES, SLIDE, Presentation
+from helpers.extract.ppt_records import NOTES, OBJECT, SLIDE, Presentation
 from helpers.extract.ppt_shapes import (
     MARGINS,
     OTHER,
     TITLES,
     WITHOUT_TEXT,
+    Held,
     Row,
     Text,
     drawing_texts,
@@ -65,11 +68,16 @@ class _Slides:
         self._document = read_document(presentation)
         self._told: set[str] = set()  # headers, footers and masters' texts told already
         self._read: set[int] = set()  # numbers of the records read
+        self._equations: dict[int, str] = {}  # by the number of their object
 
     def items(self) -> Iterator[Item]:
         for number, entry in enumerate(self._document.slides, 1):
             self._ctx.heartbeat()
             yield from self._slide(number, entry)
+        ctx = nested.opened(self._ctx)
+        for place, number in enumerate(sorted(self._document.objects), 1):
+            if not self._equation(number):
+                yield from object_document(self._object(number), place, ctx)
         if self._presentation.cut:
             yield Notice("part_unread", "The file is cut off: its last part is missing")
 
@@ -94,6 +102,16 @@ class _Slides:
         for text in comments(data):
             yield from _pieces(text, "paragraph", 0, beside)
 
+    def _equation(self, number: int) -> str:
+        """What an embedded object shows if it is an equation."""
+        if number not in self._equations:
+            self._equations[number] = object_equation(self._object(number))
+        return self._equations[number]
+
+    def _object(self, number: int) -> bytes:
+        found = self._presentation.record(self._document.objects.get(number, -1))
+        return inflated(found[1]) if found is not None and found[0] == OBJECT else b""
+
     def _page(self, entry: Entry, kind: int) -> bytes | None:
         """The content of a page; None where it is missing, or was read before."""
         if entry.number in self._read:
@@ -106,7 +124,7 @@ class _Slides:
         self, page: bytes, outline: list[Text], place: Location, margins_of: int
     ) -> Iterator[Block]:
         """What one slide or notes page says."""
-        found = list(_drawn(page, outline))
+        found = list(_drawn(page, Held(outline, self._equation)))
         shown = [item for item in found if isinstance(item, Row) or not _is_margin(item)]
         told = {line for item in shown if isinstance(item, Text) for line in item.paragraphs}
         shown += [text for text in outline if not told.issuperset(text.paragraphs)]
@@ -126,7 +144,7 @@ class _Slides:
         self._read.add(master.number)
         found = self._presentation.record(master.number)
         if found is not None:
-            drawn = [item for item in _drawn(found[1], []) if not _is_prompt(item)]
+            drawn = [item for item in _drawn(found[1], Held()) if not _is_prompt(item)]
             rows = (item.text for item in drawn if isinstance(item, Row))
             lines = (*_lines(drawn, (0, *MARGINS)), *rows)
             yield from self._once((*lines, *(margin_texts(found[1]) or ())), place)
@@ -138,10 +156,10 @@ class _Slides:
                 yield from _pieces(text, "paragraph", 0, place)
 
 
-def _drawn(page: bytes, outline: list[Text]) -> Iterator[Text | Row]:
+def _drawn(page: bytes, held: Held) -> Iterator[Text | Row]:
     for part in records(page):
         if part[0] == _DRAWING:
-            yield from drawing_texts(page, part, outline)
+            yield from drawing_texts(page, part, held)
 
 
 def _is_margin(text: Text) -> bool:

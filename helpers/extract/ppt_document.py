@@ -26,6 +26,7 @@ _SLIDE_LIST, _MASTER_LIST, _NOTES_LIST = 0, 1, 2  # instances of lists
 _SLIDE_FACTS = 0x03EF
 _MARGINS, _MARGIN_FACTS, _STRING = 0x0FD9, 0x0FDA, 0x0FBA
 _TAGS, _TAG, _TAG_DATA, _COMMENT = 0x1388, 0x138A, 0x138B, 0x2EE0
+_OBJECTS, _EMBEDDED, _OBJECT_FACTS = 0x0409, 0x0FCC, 0x0FC3
 _SHOWN = {1: 0x10, 2: 0x20}  # instance of a header's or footer's text → the mark that shows it
 _FOLLOWS_MASTER = 0x1
 
@@ -52,12 +53,14 @@ class Facts:
 @dataclass(slots=True)
 class Document:
     """`slides` in the order they are shown; `notes` and `masters` by identity; `margins` are
-    headers and footers of all slides and of all notes pages."""
+    headers and footers of all slides and of all notes pages; `objects` are numbers of records
+    by the number of an embedded object."""
 
     slides: list[Entry] = field(default_factory=list)
     notes: dict[int, Entry] = field(default_factory=dict)
     masters: dict[int, Entry] = field(default_factory=dict)
     margins: dict[int, list[str]] = field(default_factory=dict)
+    objects: dict[int, int] = field(default_factory=dict)
 
 
 def read_document(presentation: Presentation) -> Document:
@@ -121,6 +124,20 @@ def _document(data: bytes) -> Document:
                     known.setdefault(entry.identity, entry)
         elif kind == _MARGINS:
             found.margins[instance] = _margin_texts(data, start, end)
+        elif kind == _OBJECTS:
+            found.objects = _objects(data, start, end)
+    return found
+
+
+def _objects(data: bytes, start: int, end: int) -> dict[int, int]:
+    """Number of an embedded object → number of its record."""
+    found: dict[int, int] = {}
+    for kind, _, first, last in records(data, start, end):
+        if kind == _EMBEDDED and len(found) < OFFICE_RELATED_PARTS:
+            for name, _, inner, stop in records(data, first, last):
+                if name == _OBJECT_FACTS and stop - inner >= 20:
+                    number, _, target = struct.unpack_from("<III", data, inner + 8)
+                    found[number] = target
     return found
 
 

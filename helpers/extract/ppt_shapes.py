@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 import struct
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from helpers.extract.art_records import Record, records
@@ -28,7 +28,7 @@ _GROUP, _SHAPE, _DRAWING = 0xF003, 0xF004, 0xF002
 _GROUP_BOX, _OPTIONS, _MORE_OPTIONS = 0xF009, 0xF00B, 0xF122
 _CHILD_PLACE, _CLIENT_PLACE, _CLIENT_DATA, _TEXT_BOX = 0xF00F, 0xF010, 0xF011, 0xF00D
 _TEXT_HEADER, _CHARS, _BYTES, _OUTLINE_TEXT = 0x0F9F, 0x0FA0, 0x0FA8, 0x0F9E
-_PLACEHOLDER = 0x0BC3
+_PLACEHOLDER, _OBJECT = 0x0BC3, 0x0BC1
 _FIELDS = (0x0FD8, 0x0FF7, 0x0FF8, 0x0FF9, 0x0FFA, 0x1015)  # a number, date, header or footer
 _WORD_ART, _TABLE = 0x00C0, 0x039F
 _DEPTH = 64  # groups within groups
@@ -51,6 +51,17 @@ class Text(NamedTuple):
     paragraphs: list[str]
 
 
+def _nothing(number: int) -> str:
+    return ""
+
+
+class Held(NamedTuple):
+    """What a page's shapes refer to: texts of the outline, and what an object shows."""
+
+    outline: Sequence[Text] = ()
+    shown_object: Callable[[int], str] = _nothing
+
+
 class Row(NamedTuple):
     """A row of a table: its cells joined; `first` in its table."""
 
@@ -60,31 +71,31 @@ class Row(NamedTuple):
 
 def outline_texts(data: bytes, start: int, end: int) -> list[Text]:
     """The texts that stand between two slides' records of the outline."""
-    return list(_texts(data, start, end, 0, []))
+    return list(_texts(data, start, end, 0, Held()))
 
 
-def drawing_texts(data: bytes, drawing: Record, outline: list[Text]) -> Iterator[Text | Row]:
+def drawing_texts(data: bytes, drawing: Record, held: Held) -> Iterator[Text | Row]:
     """What the shapes of a drawing say."""
     for inner_kind, _, inner_start, inner_end in records(data, *drawing[2:]):
         if inner_kind == _DRAWING:
             for part in records(data, inner_start, inner_end):
                 if part[0] == _GROUP:
-                    yield from _group(data, part, outline, 0)
+                    yield from _group(data, part, held, 0)
                 elif part[0] == _SHAPE:
-                    yield from _shape(data, part, outline)
+                    yield from _shape(data, part, held)
 
 
-def _group(data: bytes, group: Record, outline: list[Text], depth: int) -> Iterator[Text | Row]:
+def _group(data: bytes, group: Record, held: Held, depth: int) -> Iterator[Text | Row]:
     if depth > _DEPTH:
         return
     for number, part in enumerate(records(data, *group[2:])):
         if part[0] == _GROUP:
-            yield from _group(data, part, outline, depth + 1)
+            yield from _group(data, part, held, depth + 1)
         elif part[0] == _SHAPE:
             if not number and _is_table(data, part):
-                yield from _table(data, (part[3], group[3]), outline)
+                yield from _table(data, (part[3], group[3]), held)
                 return
-            yield from _shape(data, part, outline)
+            yield from _shape(data, part, held)
 
 
 def _is_table(data: bytes, shape: Record) -> bool:
@@ -94,13 +105,13 @@ def _is_table(data: bytes, shape: Record) -> bool:
     )
 
 
-def _table(data: bytes, span: tuple[int, int], outline: list[Text]) -> Iterator[Row]:
+def _table(data: bytes, span: tuple[int, int], held: Held) -> Iterator[Row]:
     """A table is a group of boxes: those with the same upper edge are a row."""
     rows: dict[int, list[tuple[int, str]]] = {}
     for part in records(data, *span):
         if part[0] != _SHAPE:
             continue
-        texts = [line for found in _shape(data, part, outline) for line in found.paragraphs]
+        texts = [line for found in _shape(data, part, held) for line in found.paragraphs]
         text = " ".join(" ".join(texts).split())
         if text:
             top, left = _place(data, part)
@@ -121,29 +132,35 @@ def _place(data: bytes, shape: Record) -> tuple[int, int]:
     return 0, 0
 
 
-def _shape(data: bytes, shape: Record, outline: list[Text]) -> Iterator[Text]:
-    placeholder, boxes, art = 0, [], None
+def _shape(data: bytes, shape: Record, held: Held) -> Iterator[Text]:
+    placeholder, boxes, art, thing = 0, [], None, 0
     for part in records(data, *shape[2:]):
         kind, _, start, end = part
         if kind == _TEXT_BOX:
             boxes.append((start, end))
         elif kind == _CLIENT_DATA:
-            placeholder = _placeholder(data, start, end) or placeholder
+            placeholder, thing = _client(data, start, end)
         elif kind == _OPTIONS:
             art = _option(data, part, _WORD_ART)
     for start, end in boxes:
-        for text in _texts(data, start, end, placeholder, outline):
+        for text in _texts(data, start, end, placeholder, held):
             yield text._replace(kind=TITLE) if placeholder in _TITLE_PLACES else text
+    if thing and (shown := held.shown_object(thing)):
+        yield Text(OTHER, placeholder, [shown])
     if art:
         shown = art.decode(WIDE, "replace").partition("\0")[0]
         yield Text(OTHER, placeholder, _paragraphs(shown))
 
 
-def _placeholder(data: bytes, start: int, end: int) -> int:
+def _client(data: bytes, start: int, end: int) -> tuple[int, int]:
+    """(placeholder, number of the object) of a shape, 0 for none."""
+    placeholder = thing = 0
     for kind, _, inner, stop in records(data, start, end):
         if kind == _PLACEHOLDER and stop - inner >= 8:
-            return data[inner + 4]
-    return 0
+            placeholder = data[inner + 4]
+        elif kind == _OBJECT and stop - inner >= 4:
+            thing = struct.unpack_from("<I", data, inner)[0]
+    return placeholder, thing
 
 
 def _option(data: bytes, options: Record, wanted: int) -> bytes | None:
@@ -159,9 +176,7 @@ def _option(data: bytes, options: Record, wanted: int) -> bytes | None:
     return None
 
 
-def _texts(
-    data: bytes, start: int, end: int, placeholder: int, outline: list[Text]
-) -> Iterator[Text]:
+def _texts(data: bytes, start: int, end: int, placeholder: int, held: Held) -> Iterator[Text]:
     """Text records in a row: a header, letters, and marks of fields within them."""
     kind, text = OTHER, ""
     marks: list[int] = []
@@ -178,8 +193,8 @@ def _texts(
             marks.append(struct.unpack_from("<I", data, inner)[0])
         elif name == _OUTLINE_TEXT and stop - inner >= 4:
             number = struct.unpack_from("<I", data, inner)[0]
-            if number < len(outline):
-                found = outline[number]
+            if number < len(held.outline):
+                found = held.outline[number]
                 yield Text(found.kind, placeholder, found.paragraphs)
     if text:
         yield Text(kind, placeholder, _paragraphs(text, marks))

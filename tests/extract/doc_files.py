@@ -82,6 +82,11 @@ def rows(*cells: Sequence[str], old: bool = False) -> list[Paragraph]:
     return found
 
 
+def shows_object(number: int) -> bytes:
+    """Modifiers of the mark in front of a field's result that shows an embedded object."""
+    return b"\x03\x6a" + struct.pack("<I", number) + b"\x0a\x08\x01"
+
+
 def depth(level: int) -> bytes:
     return b"\x49\x66" + struct.pack("<i", level)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -37,7 +38,11 @@ def typed(text: str, kind: int = OTHER) -> bytes:
 
 
 def shape(
-    text: bytes = b"", placeholder: int = 0, place: tuple[int, int] | None = None, art: str = ""
+    text: bytes = b"",
+    placeholder: int = 0,
+    place: tuple[int, int] | None = None,
+    art: str = "",
+    thing: int = 0,
 ) -> bytes:
     """A shape; `place` is (left, top) within its group."""
     parts = [record(0xF00A, struct.pack("<II", 1, 0))]
@@ -50,6 +55,8 @@ def shape(
     if placeholder:
         facts = struct.pack("<iBBH", 0, placeholder, 0, 0)
         parts.append(container(0xF011, record(0x0BC3, facts)))
+    if thing:
+        parts.append(container(0xF011, record(0x0BC1, struct.pack("<I", thing))))
     if text:
         parts.append(container(0xF00D, text))
     return container(0xF004, *parts)
@@ -93,6 +100,17 @@ def margins(header: str = "", footer: str = "", instance: int = 0) -> bytes:
     return container(0x0FD9, *parts, instance=instance)
 
 
+def object_list(*objects: tuple[int, int]) -> bytes:
+    """The document's list of embedded objects: (number, number of its record)."""
+    return container(
+        0x0409,
+        *(
+            container(0x0FCC, record(0x0FC3, struct.pack("<6I", 1, 0, number, 0, target, 0)))
+            for number, target in objects
+        ),
+    )
+
+
 def comment(text: str) -> bytes:
     parts = [
         record(0x0FBA, word.encode("utf-16-le"), n) for n, word in enumerate(("Me", text, "M"))
@@ -116,13 +134,15 @@ class Slide:
 @dataclass
 class Deck:
     """`old` are slides of earlier edits under the numbers of the present ones; `order` is the
-    order in which slides are shown; `document` holds further records of the document."""
+    order in which slides are shown; `document` holds further records of the document; `objects`
+    are embedded compound files by the number of their record."""
 
     slides: Sequence[Slide] = ()
     master: Sequence[bytes] = ()
     document: bytes = b""
     old: Sequence[Slide] = ()
     order: Sequence[int] = ()
+    objects: dict[int, bytes] = field(default_factory=dict)
     token: int = 0xE391C05F
     streams: Streams = field(default_factory=dict)
 
@@ -158,6 +178,9 @@ def _pages(deck: Deck, slides: Sequence[Slide]) -> dict[int, bytes]:
             facts = record(0x03F1, struct.pack("<IHH", 256 + number, 0, 0))
             pages[500 + number] = container(0x03F0, facts, drawing(*slide.notes))
             notes += _entry(500 + number, noted)
+    for number, raw in deck.objects.items():
+        packed_raw = struct.pack("<I", len(raw)) + zlib.compress(raw)
+        pages[number] = record(0x1011, packed_raw, 1)
     shown = deck.order or sorted(entries)
     pages[1] = container(
         0x03E8,

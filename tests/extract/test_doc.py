@@ -32,8 +32,11 @@ from tests.extract.doc_files import (
     doc,
     plain,
     rows,
+    shows_object,
     streams,
 )
+from tests.extract.mtef_files import signs as mtef_signs
+from tests.extract.mtef_files import stream as mtef
 from tests.extract.property_sets import property_set
 
 THAI = "แผนป้องกันน้ำท่วม\nสูบน้ำออกจากพื้นที่ต่ำ"
@@ -215,6 +218,36 @@ def test_signs_of_symbol_fonts_and_breaks() -> None:
     symbol = b"\x09\x6a" + struct.pack("<HH", 0, 0xF0FC)
     paragraph = Paragraph("a\x0bb\x1ec\x1fd (\uf0b7", runs=[(8, 9, symbol)])
     assert texts(Word({"body": [paragraph]})) == ["a\nb\u2011cd ✓•"]
+
+
+# --- embedded ---------------------------------------------------------------------------
+
+
+def test_an_equation_stands_in_its_sentence() -> None:
+    text = "flow \x13 EMBED Equation.3 \x14\x01\x15 is told 😀"
+    at = text.index("\x14")
+    paragraph = Paragraph(text, runs=[(at, at + 1, shows_object(77))])
+    equation: Streams = {("ObjectPool", "_77", "Equation Native"): mtef(mtef_signs("Q=vA"))}
+    found = texts(Word({"body": [paragraph]}, streams=equation))
+    assert found == ["flow [math: Q = vA] is told 😀"]
+
+
+def test_an_object_that_is_no_equation_leaves_its_sentence_alone() -> None:
+    text = "see \x13 EMBED Excel.Sheet.8 \x14\x01\x15 here"
+    at = text.index("\x14")
+    assert texts(Word({"body": [Paragraph(text, runs=[(at, at + 1, shows_object(5))])]})) == [
+        "see  here"
+    ]
+
+
+def test_an_embedded_document_is_read_behind_the_text() -> None:
+    inner = streams(
+        Word({"body": [Paragraph("Chapter", style=1), *plain("inside\n" + "x" * 5_000)]})
+    )
+    pool: Streams = {("ObjectPool", "_9", str(name)): raw for name, raw in inner.items()}
+    found = labels(Word({"body": plain("outside")}, streams=pool))
+    assert found[0] == ("paragraph 1", "outside")
+    assert ("embedded document 1.doc, Chapter", "inside") in found
 
 
 # --- structure ----------------------------------------------------------------------------

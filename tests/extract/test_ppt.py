@@ -16,6 +16,8 @@ from helpers.extract.blocks import Block, Context, Metadata, Notice
 from helpers.extract.properties import SUMMARY, TITLE
 from tests.extract import ppt_files as made
 from tests.extract.compound_files import packed
+from tests.extract.mtef_files import signs as mtef_signs
+from tests.extract.mtef_files import stream as mtef
 from tests.extract.ppt_files import Deck, Slide, ppt, shape, streams, typed
 from tests.extract.property_sets import property_set
 
@@ -124,6 +126,21 @@ def test_a_break_within_a_paragraph_is_a_line_break() -> None:
 def test_fields_leave_no_star() -> None:
     page = shape(made.field_text("Page *", 5))
     assert texts(page, shape(typed("5 * 3 = 15"))) == ["Page", "5 * 3 = 15"]
+
+
+def test_an_equation_stands_at_its_slide_and_a_document_behind_them() -> None:
+    equation = packed({"Equation Native": mtef(mtef_signs("E=mc"))})
+    inner = ppt(Deck([Slide([shape(typed("inside"))])]))
+    deck = Deck(
+        [Slide([shape(thing=1), shape(thing=2)]), Slide([shape(typed("end"))])],
+        document=made.object_list((1, 800), (2, 801)),
+        objects={800: equation, 801: inner},
+    )
+    assert told(deck)[:2] == [
+        ("slide 1", "paragraph", "[math: E = mc]"),
+        ("slide 2", "paragraph", "end"),
+    ]
+    assert ("embedded presentation 2.ppt, slide 1", "paragraph", "inside") in told(deck)
 
 
 # --- beside the slides --------------------------------------------------------------------
