@@ -23,8 +23,9 @@ from helpers.extract.epub_page import BookPage, Chapters
 from helpers.extract.stream import TextStream
 from helpers.limits import OFFICE_TEXT_CHARS
 
-_DECLARATIONS = re.compile(rb"(<!DOCTYPE[^\[>]{0,400})\[[^\]]{0,100000}\]\s{0,100}>", re.IGNORECASE)
+_DECLARATIONS = re.compile(rb"(<!DOCTYPE[^\[>]{0,400})\[[^\]]{0,10000}\]\s{0,100}>", re.IGNORECASE)
 _NO_TEXT = ("image/", "audio/", "video/", "font/", "application/pdf", "text/css")
+_HEAD_BYTES = 65_536  # bytes of a page in which it may declare what it is
 _HELD_CHARS = 4_000_000  # code points of a page held until it is known to be well-formed
 
 
@@ -101,7 +102,8 @@ def _well_formed(
 def _as_a_browser(
     archive: Archive, path: str, chapters: Chapters, ctx: Context
 ) -> Iterator[list[Item]]:
-    data = _DECLARATIONS.sub(rb"\1>", archive.whole(path), count=1)
+    data = archive.whole(path)
+    data = _DECLARATIONS.sub(rb"\1>", data[:_HEAD_BYTES], count=1) + data[_HEAD_BYTES:]
     page = Context(path, len(data), ctx.limits, ctx.heartbeat)
     file = io.BytesIO(data)
     stream = TextStream(file, page, html.charset(file, page))

@@ -22,10 +22,13 @@ from helpers.extract.plain import lines
 from helpers.extract.structured import json_depth
 from helpers.limits import JSON_DEPTH, NOTEBOOK_BYTES, PARAGRAPH_CHARS, READ_BYTES
 
-# A picture: letters of Base64 without a blank, in which a line end is written as two letters.
-_PICTURE = re.compile(rb"(?:[A-Za-z0-9+/=]|\\n){2000,}")
+# Letters of Base64 without a blank, in which a line end is written as two letters. It begins where
+# such letters begin, so that a text full of long words is looked at once.
+_RUN = re.compile(rb"(?<![A-Za-z0-9+/=])[A-Za-z0-9+/=]{60,}(?:\\n[A-Za-z0-9+/=]+)*(?:\\n)?")
+_PICTURE_BYTES = 2_000  # bytes from which such a run is a picture
 _COLOURS = re.compile(r"\x1b\[[0-9;?]{0,40}[A-Za-z]")
 _OBJECT = re.compile(r"\s*<[\w.]+[^<>]{0,400}>\s*")  # what Python says of a thing without text
+_OBJECT_CHARS = 500  # code points beyond which a text is more than that
 _LEVELS = 6
 
 
@@ -59,11 +62,15 @@ def _without_pictures(file: BinaryIO, ctx: Context) -> bytes:
         ctx.heartbeat()
         piece = carry + piece
         carry = b"\\" if piece.endswith(b"\\") else b""
-        found += _PICTURE.sub(b"", piece[: len(piece) - len(carry)])
+        found += _RUN.sub(_no_picture, piece[: len(piece) - len(carry)])
         if len(found) > NOTEBOOK_BYTES:
             what, unit = "The notebook", "bytes without its pictures"
             raise limit_reached(what, len(found), NOTEBOOK_BYTES, unit, SMALLER)
     return bytes(found + carry)
+
+
+def _no_picture(run: re.Match[bytes]) -> bytes:
+    return b"" if run.end() - run.start() >= _PICTURE_BYTES else run[0]
 
 
 def _parsed(data: bytes) -> dict[str, Any]:
@@ -148,7 +155,7 @@ def _shown(data: dict[str, Any], ctx: Context) -> Iterator[Item]:
     page = _text(data.get("text/html"))
     if "text/markdown" in data:
         yield from markdown.items_of(_text(data["text/markdown"]), True)
-    elif plain.strip() and not _OBJECT.fullmatch(plain):
+    elif plain.strip() and (len(plain) > _OBJECT_CHARS or not _OBJECT.fullmatch(plain)):
         yield from lines([plain], "code")
     elif "text/latex" in data:
         yield from lines([_text(data["text/latex"])], "paragraph")
