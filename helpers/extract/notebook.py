@@ -24,7 +24,9 @@ from helpers.limits import JSON_DEPTH, NOTEBOOK_BYTES, PARAGRAPH_CHARS, READ_BYT
 
 # Letters of Base64 without a blank, in which a line end is written as two letters. It begins where
 # such letters begin, so that a text full of long words is looked at once.
-_RUN = re.compile(rb"(?<![A-Za-z0-9+/=])[A-Za-z0-9+/=]{60,}(?:\\n[A-Za-z0-9+/=]+)*(?:\\n)?")
+_RUN = re.compile(
+    rb"(?:(?<![A-Za-z0-9+/=\\])|(?<=\\n))[A-Za-z0-9+/=]{60,}(?:\\n[A-Za-z0-9+/=]+)*(?:\\n)?"
+)
 _PICTURE_BYTES = 2_000  # bytes from which such a run is a picture
 _COLOURS = re.compile(r"\x1b\[[0-9;?]{0,40}[A-Za-z]")
 _OBJECT = re.compile(r"\s*<[\w.]+[^<>]{0,400}>\s*")  # what Python says of a thing without text
