@@ -81,7 +81,7 @@ class SheetScanner:
             here = 0
             if not begun:
                 begun = True
-                here = 4 + int.from_bytes(data[2:4], "little")
+                here = min(size, 4 + int.from_bytes(data[2:4], "little"))
             here = cells(data, here, size)
             rest = data[here:size]
             yield
