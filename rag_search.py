@@ -315,6 +315,7 @@ def main(words: Sequence[str] | None = None) -> int:
     log.speak_utf8()
     arguments = _parser().parse_args(words)
     try:
+        environment.listen()
         settings = config.resolve(arguments)
         log.set_up(settings.quiet)
         _run(settings, arguments)

@@ -10,6 +10,11 @@ to `helpers.service` and `rag_search`, and gives back what they return, free of 
 
 from __future__ import annotations
 
+from helpers import environment
+
+if __name__ == "__main__":
+    environment.hush()
+
 import argparse
 import contextlib
 import gc
@@ -28,7 +33,7 @@ if sys.version_info < (3, 10):  # noqa: UP036 (what macOS calls python3 is older
     sys.stderr.write("rag_server.py needs Python 3.10 or later: run it with one.\n")
     sys.exit(3)
 
-from helpers import config, environment, limits, log, setup, stdio
+from helpers import config, limits, log, setup, stdio
 from helpers.clients import CLIENTS, as_text, hint, launch_command
 from helpers.config import Settings
 from helpers.errors import ConfigError, RagDocError, UsageError, shown
@@ -59,6 +64,7 @@ def main(argv: list[str] | None = None, tools: Mapping[str, Tool] | None = None)
     log.speak_utf8()
     arguments = _parser().parse_args(words)
     try:
+        environment.listen()
         settings = config.resolve(arguments)
         log.set_up(settings.quiet)
         return _run(arguments, settings, words, tools or TOOLS)

@@ -333,6 +333,7 @@ def main(words: Sequence[str] | None = None) -> int:
     log.speak_utf8()
     arguments = _parser().parse_args(words)
     try:
+        environment.listen()
         settings = config.resolve(arguments)
         log.set_up(settings.quiet)
         return _run(settings, arguments)

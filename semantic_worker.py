@@ -245,7 +245,10 @@ def main(words: list[str]) -> int:
     if arguments.install == bool(arguments.prepare) or (arguments.source and arguments.prepare):
         parser.error("give --install [--from FOLDER], or --prepare FOLDER")
     try:
+        environment.listen()
         return _command(arguments, config.resolve(arguments))
+    except KeyboardInterrupt:
+        return 130
     except RagDocError as error:
         print(f"semantic_worker.py: {error}", file=sys.stderr)
         return error.exit_code

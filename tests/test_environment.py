@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -73,3 +75,18 @@ def test_every_door_goes_on_with_it_before_it_does_anything(
     done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=project)
     expected = f"handed -X {environment.HANDED_OVER} {project / door} {word}"
     assert done.stdout.strip() == expected
+
+
+@pytest.mark.parametrize("door", ["rag_server.py", "rag_sync.py", "rag_search.py"])
+def test_an_interrupt_while_a_door_is_still_being_imported_ends_it_without_a_word(
+    repository: Path, tmp_path: Path, door: str
+) -> None:
+    """`argparse` stands for whatever is being imported: here it waits for the interrupt."""
+    slow = "import os, signal, sys\nos.kill(os.getpid(), signal.SIGINT)\nsys.exit('still here')\n"
+    (tmp_path / "argparse.py").write_text(slow)
+    command = [sys.executable, "-X", environment.HANDED_OVER, str(repository / door), "--version"]
+    done = subprocess.run(
+        command, env=os.environ | {"PYTHONPATH": str(tmp_path)}, capture_output=True, text=True
+    )
+    assert done.returncode == -signal.SIGINT
+    assert done.stderr == "" and done.stdout == ""
