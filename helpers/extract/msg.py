@@ -23,7 +23,7 @@ from helpers.extract.mail import Message
 from helpers.extract.mail_parts import part_at
 from helpers.extract.mail_writer import Writer
 from helpers.extract.mapi import Properties
-from helpers.extract.outlook_item import body, facts, fields_of
+from helpers.extract.outlook_item import body, facts, fields_of, is_picture
 
 PROPERTIES = "__properties_version1.0"
 RECIPIENT, ATTACHMENT, VALUE = "__recip_version1.0_", "__attach_version1.0_", "__substg1.0_"
@@ -31,7 +31,6 @@ _HEADERS = {"message": 32, "embedded": 24, "part": 8}  # bytes in front of the p
 _ROW = struct.Struct("<HHI8s")
 _VARIABLE = {mapi.NARROW, mapi.WIDE, mapi.BINARY}
 _KINDS = {0: "From", 1: "To", 2: "Cc"}  # of recipients
-_PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".bmp", ".wmf", ".emf", ".svg")
 
 
 def read(file: BinaryIO, ctx: Context) -> Iterator[Item]:
@@ -71,7 +70,7 @@ def items(container: _Container, path: Path, ctx: Context, kind: str) -> Iterato
     ]
     yield from written.facts(mapi.subject(found), facts(found))
     signed = found.line(mapi.CLASS).upper().startswith("IPM.NOTE.SMIME")
-    shown = [pair for pair in attached if not (signed or _is_picture(pair[1]))]
+    shown = [pair for pair in attached if not (signed or is_picture(pair[1], _name(pair[1])))]
     fields = fields_of(found, _people(container, folders, found))
     yield from written.head(fields, [_name(own) for _, own in shown])
     yield from body(found, written, ctx)
@@ -149,15 +148,6 @@ def _name(own: Properties) -> str:
     names = (own.line(n) for n in (mapi.LONG_FILE_NAME, mapi.FILE_NAME, mapi.NAME))
     found = next((name for name in names if name), "")
     return found.replace("\\", "/").rpartition("/")[2] or "unnamed"
-
-
-def _is_picture(own: Properties) -> bool:
-    """A picture that the text shows, or what Outlook itself hides."""
-    picture = own.line(mapi.MIME_TYPE).startswith("image/") or _name(own).lower().endswith(
-        _PICTURES
-    )
-    placed = own.line(mapi.CONTENT_ID) or own.whole(mapi.RENDERED) & 4 or own.whole(mapi.HIDDEN)
-    return picture and bool(placed)
 
 
 def _attachment(

@@ -93,7 +93,8 @@ def read_inner(
         for item in started(_admitted(size, name, ctx)):
             yield from relabel(item)
     except Unread as error:
-        yield from _notices(error, place, _cost(ctx))
+        if error.code not in relabel.codes:  # else it has been told page by page
+            yield from _notices(error, place, _cost(ctx))
     except ConnectionError:  # of the process that reads, not of the document
         raise
     except MemoryError:
@@ -183,6 +184,7 @@ class _Relabel:
         self._name: str | None = None  # of the part that the last heading stands above
         self._title: str | None = None
         self._blocks = 0
+        self.codes: set[str] = set()  # of the notices so far
 
     def __call__(self, item: Item) -> Iterator[Item]:
         if isinstance(item, Metadata):
@@ -192,6 +194,7 @@ class _Relabel:
             yield from self._block(item)
         else:
             where = self._located(item.location)
+            self.codes.add(item.code)
             yield Notice(item.code, f"{self._place}: {item.message}", where)
 
     def _block(self, block: Block) -> Iterator[Block]:

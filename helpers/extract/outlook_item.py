@@ -16,13 +16,15 @@ from helpers.extract.blocks import Block, Context, Item, Notice
 from helpers.extract.mail_writer import Writer
 from helpers.extract.mapi import Properties
 
+_PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".bmp", ".wmf", ".emf", ".svg")
+
 
 def facts(found: Properties) -> dict[str, str]:
     """Sender and date (ISO 8601) for programs."""
     sender = sender_of(found)
     sent = found.time(mapi.SENT) or found.time(mapi.DELIVERED)
     told = {"from": sender[:200]} if sender else {}
-    return told | ({"date": sent.isoformat()} if sent else {})
+    return told | ({"date": sent.replace(microsecond=0).isoformat()} if sent else {})
 
 
 def fields_of(
@@ -67,6 +69,13 @@ def sender_of(found: Properties) -> str:
     author = mapi.person(found, mapi.AUTHOR, mapi.AUTHOR_ADDRESS, mapi.AUTHOR_SMTP)
     sender = mapi.person(found, mapi.SENDER, mapi.SENDER_ADDRESS, mapi.SENDER_SMTP)
     return author if "@" in author or not sender else sender
+
+
+def is_picture(own: Properties, name: str) -> bool:
+    """Whether an attachment is a picture that the text shows, or that Outlook hides."""
+    picture = own.line(mapi.MIME_TYPE).startswith("image/") or name.lower().endswith(_PICTURES)
+    placed = own.line(mapi.CONTENT_ID) or own.whole(mapi.RENDERED) & 4 or own.whole(mapi.HIDDEN)
+    return picture and bool(placed)
 
 
 def _formatted(raw: bytes, written: Writer, ctx: Context) -> Iterator[Item]:

@@ -8,6 +8,7 @@ Does not: read documents, look at names, or decide what to do about what it foun
 
 from __future__ import annotations
 
+import contextlib
 import re
 import struct
 import zipfile
@@ -16,6 +17,8 @@ from collections.abc import Iterator
 from typing import BinaryIO, NamedTuple
 
 from helpers import limits
+from helpers.errors import Unread
+from helpers.extract.compound import CompoundFile
 
 ZIP_MAGIC = b"PK\x03\x04"
 ZIP_EMPTY_MAGIC = b"PK\x05\x06"
@@ -260,21 +263,32 @@ def zip_kind(file: BinaryIO) -> str:
 
 def ole_kind(file: BinaryIO) -> str:
     """What an OLE compound file holds: a format's name, PLAIN_OLE, or BROKEN_OLE."""
-    rows: list[_Row] = []
-    try:
-        rows += _ole_rows(file)
-    except (struct.error, ValueError, IndexError, OSError):
-        pass  # what was read before the damage is still worth looking at
-    finally:
-        file.seek(0)
-    if not any(row.name for row in rows):
+    top, every = _ole_names(file)
+    file.seek(0)
+    if not every:
         return BROKEN_OLE
     # An embedded document has such streams too, below: those at the top are asked first.
-    for names in (_top_names(rows), {row.name for row in rows}):
+    for names in (top, every):
         for stream, kind in OLE_STREAMS:
             if stream in names:
                 return kind
     return PLAIN_OLE
+
+
+def _ole_names(file: BinaryIO) -> tuple[set[str], set[str]]:
+    """The names at the top of an OLE file, and all that were found."""
+    rows: list[_Row] = []
+    try:
+        rows += _ole_rows(file)
+    except IndexError:  # its directory lies beyond what the header's own table reaches
+        with contextlib.suppress(Unread):
+            container = CompoundFile(file)
+            entries = container.entries.values()
+            top = {entry.path[0] for entry in entries if len(entry.path) == 1}
+            return top, {entry.path[-1] for entry in entries}
+    except (struct.error, ValueError, OSError):
+        pass  # what was read before the damage is still worth looking at
+    return _top_names(rows), {row.name for row in rows if row.name}
 
 
 def _ascii_view(start: bytes) -> bytes:
@@ -325,7 +339,7 @@ def _top_names(rows: list[_Row]) -> set[str]:
     """The names of what lies at the top, as far as the directory's tree can be followed."""
     names: set[str] = set()
     seen = {0}
-    waiting = [rows[0].child]
+    waiting = [rows[0].child] if rows else []
     while waiting:
         number = waiting.pop()
         if number < len(rows) and number not in seen:

@@ -19,7 +19,7 @@ from helpers.extract import mapi, nested
 from helpers.extract.blocks import Context, Item
 from helpers.extract.mail_writer import Writer
 from helpers.extract.mapi import Properties
-from helpers.extract.outlook_item import body, facts, fields_of
+from helpers.extract.outlook_item import body, facts, fields_of, is_picture
 
 MAGIC = b"\x78\x9f\x3e\x22"
 _SUBJECT, _BODY, _PAGE, _PROPERTIES = 0x8004, 0x800C, 0x9007, 0x9003
@@ -75,8 +75,9 @@ def parsed(raw: bytes) -> tuple[Properties, list[tuple[str, bytes]]]:
     for one in attachments:
         name, inner = _name(one, found), one.values.get(mapi.DATA, (0, b""))[1]
         if inner[_INTERFACE_BYTES:].startswith(MAGIC):  # a message forwarded as an attachment
-            name, inner = f"{name}.tnef", inner[_INTERFACE_BYTES:]
-        files.append((name, one.data or inner))
+            files.append((f"{name}.tnef", inner[_INTERFACE_BYTES:]))
+        elif not is_picture(Properties(one.values), name):
+            files.append((name, one.data or inner))
     return found, files
 
 

@@ -145,6 +145,17 @@ def test_binary_office_file_is_told_by_its_streams(stream: str, expected: str) -
         assert detected(ole(stream), name) == expected
 
 
+def test_a_directory_beyond_the_reach_of_the_header_is_found(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def beyond(file: object) -> list[object]:
+        raise IndexError
+
+    monkeypatch.setattr(sniff, "_ole_rows", beyond)
+    message = packed({"__properties_version1.0": b"x", ("attached", "WordDocument"): b"x"})
+    assert detected(message, "a.bin") == "msg"
+
+
 def test_a_document_embedded_in_another_does_not_decide_the_kind() -> None:
     message = packed({"__properties_version1.0": b"x", ("attached", "WordDocument"): b"x"})
     assert detected(message, "a.msg") == "msg"
