@@ -472,9 +472,13 @@ def _samples() -> list[Streams]:
         *rows(("a", "b"), ("c", "d")),
         Paragraph("n1", raw=IN_TABLE + depth(2) + INNER_CELL),
         Paragraph("box \x08"),
+        Paragraph("e \x13 EMBED \x14\x01\x15", runs=[(10, 11, shows_object(7))]),
     ]
     summary: Streams = {SUMMARY: property_set({TITLE: "제목"}, 949)}
     notes = {"footnotes": plain("각주"), "headers": plain("head"), "boxes": plain("box\n")}
+    summary |= {("ObjectPool", "_7", "Equation Native"): mtef(mtef_signs("a=b"))}
+    inner = streams(Word({"body": plain("inner")}))
+    summary |= {("ObjectPool", "_8", str(name)): raw for name, raw in inner.items()}
     old = [Paragraph("제목", style=1), *rows(("가", "나"), old=True), *plain(KOREAN)]
     return [
         streams(Word({"body": body, **notes}, pieces=9, streams=summary)),

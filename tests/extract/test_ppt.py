@@ -258,12 +258,18 @@ def _samples() -> list[made.Streams]:
             made.group(shape(typed("inner")), made.group(shape(art="art"))),
             made.table(("a", "b"), ("c", "d")),
             shape(made.field_text("Page *", 5)),
+            shape(thing=1),
         ],
         [typed("outline", made.BODY)],
         [shape(typed("노트", made.NOTES_TEXT), placeholder=12)],
         made.comment("comment") + made.margins("head", "foot"),
     )
-    deck = Deck([slide, slide], [shape(typed("master"))], made.margins("", "f", 3), [slide])
+    objects = {
+        800: packed({"Equation Native": mtef(mtef_signs("E=mc"))}),
+        801: ppt(Deck([Slide([shape(typed("inside"))])])),
+    }
+    document = made.margins("", "f", 3) + made.object_list((1, 800), (2, 801))
+    deck = Deck([slide, slide], [shape(typed("master"))], document, [slide], objects=objects)
     return [streams(deck)]
 
 
