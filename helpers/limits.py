@@ -73,7 +73,7 @@ NESTED_BYTES = 64 * MIB  # bytes of one of them
 NESTED_TOTAL_BYTES = 1 * GIB  # bytes of all of them
 
 # --- extraction: Hangul (HWP, HWPX) ------------------------------------------------------
-HWP_STREAM_BYTES = 512 * MIB  # inflated bytes of one section of an HWP document
+HWP_STREAM_BYTES = 128 * MIB  # inflated bytes of one section of an HWP document
 HWP_RATIO = 200  # inflated bytes per stored byte of such a stream
 HWP_RATIO_FROM_BYTES = 32 * MIB  # inflated bytes below which the ratio is not looked at
 HWP_INFO_BYTES = 16 * MIB  # inflated bytes of a document's table of styles

@@ -26,6 +26,7 @@ from helpers.extract.hwp_records import (
     PARA_SHAPE,
     SMALLER,
     STYLE,
+    Meter,
     Source,
     corrupt,
     pieces,
@@ -53,18 +54,20 @@ def read(file: BinaryIO, ctx: Context) -> Iterator[Item]:
     flags = _flags(container)
     yield _metadata(container)
     headings, styles = _styles(container, bool(flags & _COMPRESSED), ctx)
-    margins, located = Margins(), Located()
+    margins, located, meter = Margins(), Located(), Meter()
     for storage, name in _sections(container, bool(flags & _DISTRIBUTION)):
         body = BodyReader(headings, styles, margins)
         rest = b""
-        for piece in _inflated(container, storage, name, flags, ctx):
+        for piece in _inflated(container, storage, name, flags, ctx, meter):
+            if body.lost:  # inflated to its end all the same: a bomb is told as one
+                continue
             data = rest + piece if rest else piece
             rest = data[body.feed(data) :]
             yield from located.blocks(body.found)
         body.end()
         yield from located.blocks(body.found)
         if rest.strip(b"\0"):
-            yield Notice("part_unread", f"{name} ends within a record of {len(rest):,} bytes")
+            yield Notice("part_unread", f"{name} could not be followed to its end")
     yield from margins.blocks()
 
 
@@ -135,7 +138,7 @@ def _styles(
 
 def _info(container: CompoundFile, compressed: bool, ctx: Context) -> bytes:
     found = bytearray()
-    for piece in pieces(container.open("DocInfo"), "DocInfo", compressed, ctx.heartbeat):
+    for piece in pieces(container.open("DocInfo"), "DocInfo", compressed, ctx.heartbeat, Meter()):
         found += piece
         if len(found) > HWP_INFO_BYTES:
             raise limit_reached("DocInfo", len(found), HWP_INFO_BYTES, "bytes inflated", SMALLER)
@@ -157,9 +160,9 @@ def _sections(container: CompoundFile, distribution: bool) -> list[tuple[str, st
 
 
 def _inflated(
-    container: CompoundFile, storage: str, name: str, flags: int, ctx: Context
+    container: CompoundFile, storage: str, name: str, flags: int, ctx: Context, meter: Meter
 ) -> Iterator[bytes]:
     source: Source = container.open(storage, name)
     if storage == "ViewText":
         source = Unlocked(source, name)
-    return pieces(source, name, bool(flags & _COMPRESSED), ctx.heartbeat)
+    return pieces(source, name, bool(flags & _COMPRESSED), ctx.heartbeat, meter)

@@ -21,6 +21,7 @@ from helpers.extract.hwp_records import (
     CTRL_HEADER,
     EQEDIT,
     FORM_OBJECT,
+    LEAST_TAG,
     LIST_HEADER,
     MEMO_LIST,
     PARA_CHAR_SHAPE,
@@ -82,13 +83,16 @@ class _Frame:
 
 
 class BodyReader:
-    """One section. `feed` it bytes, take `found`; `headings` maps a paragraph's shape and
-    `styles` its style to a heading's level."""
+    """One section. `feed` it bytes, take `found`; where it is `lost`, no record can follow.
+
+    `headings` maps a paragraph's shape and `styles` its style to a heading's level.
+    """
 
     def __init__(
         self, headings: Mapping[int, int], styles: Mapping[int, int], margins: Margins
     ) -> None:
         self.found: list[Piece] = []
+        self.lost = False
         self._headings, self._styles = headings, styles
         self._margins = margins
         self._stack: list[_Frame] = []
@@ -138,6 +142,9 @@ class BodyReader:
                 self._text(data[start:end], header >> 10 & 0x3FF)
             elif tag in actions:
                 actions[tag](data[start:end], header >> 10 & 0x3FF)
+            elif tag < LEAST_TAG:
+                self.lost = True
+                break
             at = end
         self._relieve()
         return at
@@ -177,6 +184,9 @@ class BodyReader:
                         sink.append(paragraph(text, rank or 0, aside) if rank or aside else text)
                 elif what == without:
                     end -= 4
+                elif following == header:  # not even a letter's shape
+                    at = end - 4
+                    break
                 else:
                     return at
                 if lines and shapes:

@@ -23,6 +23,7 @@ DOCUMENT_PROPERTIES, PARA_SHAPE, STYLE, DISTRIBUTE_DOC_DATA = 16, 25, 26, 28
 PARA_HEADER, PARA_TEXT, PARA_CHAR_SHAPE, CTRL_HEADER, LIST_HEADER = 66, 67, 68, 71, 72
 SHAPE_COMPONENT, TABLE, EQEDIT, TEXT_ART, FORM_OBJECT, MEMO_LIST = 76, 77, 88, 90, 91, 93
 
+LEAST_TAG = 16  # lower ones are no records
 WIDE_SIZE = 0xFFF  # a record's size that says that four bytes with its size follow
 PIECE_BYTES = 65_536  # stored bytes read at a time
 INFLATED_BYTES = 1 << 20  # inflated bytes handed over at a time
@@ -38,34 +39,53 @@ class Source(Protocol):
     def read(self, size: int, /) -> bytes: ...
 
 
+class Meter:
+    """How far the streams of one document were inflated, and from how many stored bytes."""
+
+    __slots__ = ("inflated", "stored")
+
+    def __init__(self) -> None:
+        self.inflated = self.stored = 0
+
+    def check(self, name: str, stream: int) -> None:
+        """Raises Unread("limit_reached") where `stream` bytes of one stream, or all of them
+        together for what they are stored in, are too much."""
+        if stream > HWP_STREAM_BYTES:
+            what = f"The stream {name}"
+            raise limit_reached(what, stream, HWP_STREAM_BYTES, "bytes inflated", SMALLER)
+        if self.inflated > HWP_RATIO_FROM_BYTES and self.inflated > self.stored * HWP_RATIO:
+            what, ratio = f"Compression of the stream {name}", self.inflated / self.stored
+            unit = "bytes inflated per stored byte"
+            raise limit_reached(what, math.ceil(ratio), HWP_RATIO, unit, SMALLER)
+
+
 def pieces(
-    source: Source, name: str, compressed: bool, heartbeat: Callable[[], None]
+    source: Source, name: str, compressed: bool, heartbeat: Callable[[], None], meter: Meter
 ) -> Iterator[bytes]:
     """The bytes of a stream, inflated where `compressed`, in pieces of INFLATED_BYTES at most.
 
     Raises Unread: corrupt, limit_reached.
     """
-    if not compressed:
-        while piece := source.read(INFLATED_BYTES):
+    stored = source.read(PIECE_BYTES)
+    if not compressed or _plain(stored):
+        while stored:
             heartbeat()
-            yield piece
+            yield stored
+            stored = source.read(INFLATED_BYTES)
         return
-    inflater = zlib.decompressobj(-zlib.MAX_WBITS)
-    stored = inflated = 0
+    inflater, inflated = zlib.decompressobj(-zlib.MAX_WBITS), 0
     try:
-        while not inflater.eof and (piece := source.read(PIECE_BYTES)):
-            if not stored and _plain(piece):
-                yield piece
-                yield from pieces(source, name, False, heartbeat)
-                return
-            stored += len(piece)
-            while piece and not inflater.eof:
-                found = inflater.decompress(piece, INFLATED_BYTES)
-                piece = inflater.unconsumed_tail
+        while stored and not inflater.eof:
+            meter.stored += len(stored)
+            while stored and not inflater.eof:
+                found = inflater.decompress(stored, INFLATED_BYTES)
+                stored = inflater.unconsumed_tail
                 inflated += len(found)
-                _check(name, inflated, stored)
+                meter.inflated += len(found)
+                meter.check(name, inflated)
                 heartbeat()
                 yield found
+            stored = source.read(PIECE_BYTES)
         yield inflater.flush()
     except zlib.error as error:
         raise corrupt(f"its stream {name} cannot be inflated ({error})") from error
@@ -107,13 +127,3 @@ def _plain(start: bytes) -> bool:
     the first record of a section or of DocInfo."""
     header: int = _HEADER.unpack_from(start.ljust(4, b"\0"))[0]
     return header & 0xFFFFF in (PARA_HEADER, DOCUMENT_PROPERTIES) and 18 <= header >> 20 <= 64
-
-
-def _check(name: str, inflated: int, stored: int) -> None:
-    if inflated > HWP_STREAM_BYTES:
-        raise limit_reached(
-            f"The stream {name}", inflated, HWP_STREAM_BYTES, "bytes inflated", SMALLER
-        )
-    if inflated > HWP_RATIO_FROM_BYTES and inflated > stored * HWP_RATIO:
-        what, ratio = f"Compression of the stream {name}", math.ceil(inflated / stored)
-        raise limit_reached(what, ratio, HWP_RATIO, "bytes inflated per stored byte", SMALLER)

@@ -13,7 +13,7 @@ import re
 import struct
 from codecs import utf_16_le_decode
 
-_CONTROL = re.compile(rb"[\x00-\x1f]\x00")
+_CONTROL = re.compile(rb"(?:\x00\x00)+|[\x01-\x1f]\x00")
 _WIDE_BYTES = 16  # a control's eight WCHARs
 _LETTERS = {9: "\t", 10: "\n", 24: "-", 30: "\u00a0", 31: " "}
 _NARROW = frozenset((0, 10, 13, 24, 25, 26, 27, 28, 29, 30, 31))  # one WCHAR, the rest eight
@@ -41,7 +41,7 @@ def parts(raw: bytes) -> tuple[list[str], list[Slot]]:
         elif code not in _NARROW and code not in _INLINE:
             slots.append((len(found), raw[at + 2 : at + 6]))
             found.append("")
-        at += 2 if code in _NARROW else _WIDE_BYTES
+        at = match.end() if code in _NARROW else at + _WIDE_BYTES
         start = at
     if start < len(raw):
         found.append(utf_16_le_decode(raw[start : len(raw) & ~1], "replace")[0])

@@ -17,6 +17,7 @@ from helpers.limits import HANGUL_HEADING_CHARS, HWP_LEVELS, HWP_RECORD_BYTES
 from tests.extract.hangul_files import (
     DRM,
     FORM,
+    LINE_SEG,
     MEMO_LIST,
     PARA_HEADER,
     PARA_TEXT,
@@ -412,6 +413,15 @@ def test_a_section_that_ends_within_a_record_is_read_up_to_there() -> None:
     assert [item.code for item in found if isinstance(item, Notice)] == ["part_unread"]
 
 
+def test_what_stands_behind_the_records_is_passed_over() -> None:
+    sound = written([para("읽힌다")])
+    padded = items(hwp(deflated(sound + bytes(5_000_000))))
+    assert [item.text for item in padded if isinstance(item, Block)] == ["읽힌다"]
+    assert not [item for item in padded if isinstance(item, Notice)]
+    odd = items(hwp(deflated(sound + b"\x07" + bytes(99))))
+    assert [item.code for item in odd if isinstance(item, Notice)] == ["part_unread"]
+
+
 def test_unreadable_styles_cost_the_headings_only() -> None:
     assert [b.kind for b in blocks(hwp([para("제목", shape=1)], docinfo=b"\xff" * 9, flags=0))] == [
         "paragraph"
@@ -420,10 +430,25 @@ def test_unreadable_styles_cost_the_headings_only() -> None:
 
 def test_a_bomb_ends_at_the_limit_of_compression() -> None:
     packer = zlib.compressobj(9, wbits=-15)
-    bomb = b"".join(packer.compress(record(PARA_TEXT, 1, bytes(4_000)) * 1_000) for _ in range(40))
+    bomb = b"".join(packer.compress(record(LINE_SEG, 1, bytes(4_000)) * 1_000) for _ in range(40))
     refused = refusal(hwp(bomb + packer.flush()))
     assert refused.code == "limit_reached"
     assert "> 200" in refused.reason
+
+
+@pytest.mark.parametrize("letter", [b"\0", b"A", b"\xff"])
+def test_a_bomb_of_one_letter_ends_at_a_limit(letter: bytes) -> None:
+    packer = zlib.compressobj(9, wbits=-15)
+    bomb = b"".join(packer.compress(letter * 1_000_000) for _ in range(40)) + packer.flush()
+    assert refusal(hwp(bomb)).code == "limit_reached"
+    assert refusal(hwp([para("x")], extra={"DocInfo": bomb})).code == "limit_reached"
+
+
+def test_a_bomb_in_many_sections_ends_at_the_limit_of_the_document() -> None:
+    small = deflated(written([para("가나다라 " * 200)] * 900))
+    assert len(small) * 100 < 2_000_000
+    refused = refusal(hwp(*[small] * 80))
+    assert refused.code == "limit_reached"
 
 
 def test_a_record_of_2_gb_ends_at_its_limit() -> None:
