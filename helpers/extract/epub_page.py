@@ -76,8 +76,11 @@ class BookPage(PageBlocks):
         return self._here
 
     def _turn(self, title: str) -> None:
-        """A chapter begins here: what was gathered belongs to the one before."""
-        self._break()
+        """A chapter begins here: what was gathered belongs to the one before, but for a heading
+        that holds the mark.
+        """
+        if self._kind != "heading" and not "".join(self.text).isspace():
+            self._break()
         self._chapters.title = title
         self._here = None
 
@@ -165,8 +168,9 @@ def _watch(scanner: Scanner, page: BookPage) -> None:
     usual_start, _ = scanner.take_over()
 
     def start(name: str, attributes: Attributes) -> None:
-        if attributes.get("id") in page.anchors:
-            page.anchor(attributes["id"])
+        mark = attributes.get("id") or attributes.get("name")
+        if mark in page.anchors:
+            page.anchor(mark)
             if not page.anchors:
                 scanner.take_over()
         usual_start(name, attributes)

@@ -131,7 +131,7 @@ class _Page(HTMLParser):
 
     def _begin(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         if self.blocks.anchors and attrs:
-            name = dict(attrs).get("id") or ""
+            name = dict(attrs).get("id") or dict(attrs).get("name") or ""
             if name in self.blocks.anchors:
                 self.blocks.anchor(name)
         action = self.blocks.starts.get(tag)

@@ -142,6 +142,20 @@ def test_chapters_inside_one_page_begin_at_their_marks() -> None:
     ]
 
 
+def test_a_mark_inside_a_heading_leaves_the_heading_whole() -> None:
+    body = '<p>before</p><h2>Un <a name="one"></a>deux</h2><p>1</p><h2><a id="two"/>Trois</h2>'
+    ncx = point("One", "a.xhtml#one") + point("Two", "a.xhtml#two")
+    found = blocks(book({"a.xhtml": page(body)}, ncx=ncx))
+    assert [(block.kind, block.text) for block in found] == [
+        ("paragraph", "before"),
+        ("heading", "Un deux"),
+        ("paragraph", "1"),
+        ("heading", "Trois"),
+    ]
+    labels = [block.location.label for block in found if block.location]
+    assert labels == ["a", "One > Un deux", "One > Un deux", "Two > Trois"]
+
+
 def test_a_page_that_no_entry_names_goes_on_with_the_chapter_before() -> None:
     pages = {
         "a.xhtml": page("<h1>A</h1>"),
