@@ -119,6 +119,7 @@ class Scanner:
         separator: str | None = " ",
     ) -> None:
         self._part = part
+        self.pending = 0  # bytes fed of a tag or comment that is not complete
         # Seeded, so that names compare by identity with those the actions go by.
         self._names = {name: name for name in (*starts, *(ends or ()))}
         self._parser = parser = expat.ParserCreate(None, separator, self._names)
@@ -226,10 +227,10 @@ class Scanner:
         for piece in pieces:
             self._feed(piece, False)
             fed += len(piece)
-            pending = fed - max(0, self._parser.CurrentByteIndex)
-            if pending > MARKUP_TOKEN_BYTES:
+            self.pending = fed - max(0, self._parser.CurrentByteIndex)
+            if self.pending > MARKUP_TOKEN_BYTES:
                 what, unit = f"One tag of {self._part}", "bytes"
-                raise limit_reached(what, pending, MARKUP_TOKEN_BYTES, unit, RESAVE)
+                raise limit_reached(what, self.pending, MARKUP_TOKEN_BYTES, unit, RESAVE)
             if len(self._names) > MARKUP_NAMES:
                 what, unit = f"Distinct names of {self._part}", "names"
                 raise limit_reached(what, len(self._names), MARKUP_NAMES, unit, RESAVE)

@@ -401,7 +401,9 @@ class BodyScanner:
     def among_rows(self) -> bool:
         """Whether the scanner stands between two rows of a sheet."""
         grids = self._grids
-        return self._sheets and len(grids) == 1 and not (grids[0].in_row or self._frames.stack)
+        if not self._sheets or len(grids) != 1 or self._frames.stack:
+            return False
+        return not (grids[0].in_row or self.scanner.pending)
 
     def take(self, found: Found) -> None:
         """Rows of a sheet that did not go through the scanner."""

@@ -23,6 +23,7 @@ ODD_RUNS = 12  # runs in a row that the parser had to take, after which it takes
 HELD_BYTES = 1 << 17  # bytes of one row, beyond which the parser takes over
 SMALL_RUN_BYTES = 1 << 13  # bytes of a run that is not looked at in halves
 
+_NO_LETTERS = bytes({*range(32)} - {9, 10, 13})
 _ENCODING = re.compile(rb"<\?xml[^>]*encoding=[\"'](?!(?i:utf-8[\"']))")
 
 
@@ -86,7 +87,8 @@ def apart(
 def _parts(run: bytes, form: Form) -> Iterator[tuple[bytes, Found | None]]:
     """A run, or its halves where it is not of the usual form."""
     try:
-        found = form.found(run.decode("utf-8"))
+        legal = len(run.translate(None, _NO_LETTERS)) == len(run)
+        found = form.found(run.decode("utf-8")) if legal else None
     except UnicodeDecodeError:
         found = None
     middle = run.find(form.end, len(run) // 2 - len(form.end))

@@ -203,7 +203,7 @@ class _Cells:
 
     def among_rows(self) -> bool:
         """Whether the scanner stands among the rows, not in one."""
-        return self._rows_begun and not self._in_row
+        return self._rows_begun and not (self._in_row or self.scanner.pending)
 
     def take(self, found: Found) -> None:
         """Rows that did not go through the scanner."""
