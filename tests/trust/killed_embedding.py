@@ -1,15 +1,19 @@
 """A sync with a stand-in model that dies while it embeds.
 
-Run as a script: `killed_embedding.py N LOG MODEL FLAGS…`: SIGKILL at the N-th SQL statement or
-request after embedding has begun (0: never, and the number of points is printed). LOG takes
-every embedded text, MODEL is the fingerprint.
+Run as a script it reads [N, LOG, MODEL, FLAGS] as lines of JSON, runs each in a fork of its own
+(what takes longest, importing, is done once) and answers [exit code, points seen]. SIGKILL comes
+at the N-th SQL statement or request after embedding has begun; 0: never. LOG takes every embedded
+text, MODEL is the fingerprint.
 """
 
 from __future__ import annotations
 
 import functools
+import json
+import os
 import sqlite3
 import sys
+import traceback
 from pathlib import Path
 from typing import Any
 
@@ -26,8 +30,35 @@ from tests.trust.killed_sync import Bomb, connect
 BLOCK_ROWS, HEAD_FROM = 16, 20
 
 
-def main(number: int, log: str, fingerprint: str, flags: list[str]) -> None:
-    """Run the sync under its bomb."""
+def main() -> None:
+    """Answer lines until there are none."""
+    for line in sys.stdin:
+        mine, theirs = os.pipe()
+        process = os.fork()
+        if not process:
+            _exploding(theirs, *json.loads(line))
+        os.close(theirs)
+        with os.fdopen(mine) as file:
+            seen = int(file.read() or 0)
+        _, status = os.waitpid(process, 0)
+        print(json.dumps([os.waitstatus_to_exitcode(status), seen]), flush=True)
+
+
+def _exploding(answer: int, number: int, log: str, fingerprint: str, flags: list[str]) -> None:
+    """A fork's whole life."""
+    code = 1
+    try:
+        seen = run(number, log, fingerprint, flags)
+        os.write(answer, str(seen).encode())
+        code = 0
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        os._exit(code)
+
+
+def run(number: int, log: str, fingerprint: str, flags: list[str]) -> int:
+    """Run the sync under its bomb; the points seen."""
     bomb = Bomb(number)
     armed: list[bool] = []
 
@@ -55,8 +86,8 @@ def main(number: int, log: str, fingerprint: str, flags: list[str]) -> None:
     settings = config.resolve(parser.parse_args(flags))
     outcome = queue.run_here(settings, functools.partial(rag_sync.sync, settings, models=models))
     assert outcome.exit_code == 0, outcome.state.error
-    print(bomb.seen)
+    return bomb.seen
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]), sys.argv[2], sys.argv[3], sys.argv[4:])
+    main()
