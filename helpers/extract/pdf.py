@@ -11,7 +11,6 @@ opens with the empty password is read, whatever its owner forbids).
 
 from __future__ import annotations
 
-import io
 import logging
 import re
 from collections import deque
@@ -23,10 +22,10 @@ from helpers import limits
 from helpers.errors import Unread, limit_reached
 from helpers.extract import (
     pdf_cid,
+    pdf_file,
     pdf_layout,
     pdf_mistaken,
     pdf_notes,
-    pdf_rescue,
     pdf_text,
     pdf_thai,
     pdf_unmapped,
@@ -34,15 +33,14 @@ from helpers.extract import (
 )
 from helpers.extract.blocks import Block, Context, Item, Location, Metadata, Notice
 from helpers.extract.pdf_content import Page
+from helpers.extract.pdf_file import SAVE_REMEDY
 from helpers.extract.pdf_font import Font, GlyphTables
 from helpers.recognition import Pending, Wanted
 
-SAVE_REMEDY = "Open it in a PDF program and save it again"
 RELEASE_PAGES = 20  # pages after which pypdf's cache of objects is emptied
 RUNNING_PAGES = 2  # pages ahead in which a running head must come back
 FONTS_KEPT = 200  # fonts of one document
 OUTLINES_ONLY = 20  # filled shapes on a page without letters: text drawn as outlines
-EMPTY_STREAM_BYTES = 24  # bytes of a packed stream that may well hold nothing
 PAGES_AHEAD = 4  # pages that are parsed while one is being recognised
 COVER_SHARE = 0.5  # of the page: an image that large may be a scan, in spite of ...
 STAMP_LETTERS = 80  # ... at most so many letters of text on it, such as a stamp or a page number
@@ -105,7 +103,7 @@ class _Document:
     def __init__(self, file: BinaryIO, ctx: Context) -> None:
         self.pypdf = _library()
         self.heartbeat, self.recognize = ctx.heartbeat, ctx.recognize
-        self.reader, self.count = _opened(self.pypdf, file, ctx.size)
+        self.reader, self.count = pdf_file.opened(self.pypdf, file, ctx.size)
         self.tables = _glyph_tables()
         self.fonts: dict[Any, tuple[Any, Font]] = {}
         self.readable = 0
@@ -169,7 +167,7 @@ class _Document:
     def _content(self, number: int) -> tuple[Page, list[str]]:
         source = self.reader.pages[number - 1]
         content = Page(self._font, self.heartbeat)
-        stream = _stream(source.get("/Contents"))
+        stream = pdf_file.stream(source.get("/Contents"))
         content.show(stream, source.get("/Resources") or {})
         return content, pdf_notes.texts(source, lambda: Page(self._font, self.heartbeat))
 
@@ -201,7 +199,7 @@ class _Document:
         texts = pdf_thai.repair_page(texts)
         for line, text in zip(lines, texts, strict=True):
             line.text = text
-        verdict = pdf_text.judge("\n".join(texts))
+        verdict = pdf_mistaken.judged(texts, pdf_text.judge("\n".join(texts)))
         if verdict.usable:
             items += _layer(content, lines, place, titles)
         if content.truncated:
@@ -355,85 +353,3 @@ def _glyph_tables() -> GlyphTables:
     from pypdf._codecs import adobe_glyphs, charset_encoding
 
     return GlyphTables(adobe_glyphs, charset_encoding, pdf_cid.letters)
-
-
-def _opened(pypdf: Any, file: BinaryIO, size: int) -> tuple[Any, int]:
-    """The reader of a file and how many pages it has; a lost table of objects is made anew."""
-    try:
-        reader = _open(pypdf, file)
-        return reader, _page_count(pypdf, reader)
-    except Unread as refused:
-        if refused.code != "corrupt" or size > limits.PDF_RESCUED_BYTES:
-            raise
-        file.seek(0)
-        rescued = pdf_rescue.rebuilt(file.read(limits.PDF_RESCUED_BYTES))
-        if rescued is None:
-            raise
-        reader = _open(pypdf, io.BytesIO(rescued))
-        count = _page_count(pypdf, reader)
-        if not count:
-            raise
-        return reader, count
-
-
-def _open(pypdf: Any, file: BinaryIO) -> Any:
-    try:
-        reader = pypdf.PdfReader(file, strict=False)
-        if reader.is_encrypted and not reader.decrypt(""):
-            raise Unread(
-                "encrypted", "The file is protected by a password", "Save a copy without it"
-            )
-        return reader
-    except (Unread, MemoryError):
-        raise
-    except pypdf.errors.FileNotDecryptedError as error:
-        raise Unread(
-            "encrypted", "The file is protected by a password", "Save a copy without it"
-        ) from error
-    except pypdf.errors.DependencyError as error:
-        raise Unread(
-            "missing_reader",
-            "The file's AES encryption needs cryptography",
-            "pip install cryptography",
-        ) from error
-    except pypdf.errors.EmptyFileError as error:
-        raise Unread("empty", "The file has no content", "") from error
-    except pypdf.errors.LimitReachedError as error:
-        raise Unread("limit_reached", f"Its tables: {error}"[:300], SAVE_REMEDY) from error
-    except NotImplementedError as error:
-        raise Unread("encrypted", f"Its encryption is unknown: {error}"[:300], "") from error
-    except Exception as error:
-        raise Unread("corrupt", f"It is no readable PDF: {error}"[:300], SAVE_REMEDY) from error
-
-
-def _page_count(pypdf: Any, reader: Any) -> int:
-    try:
-        count = len(reader.pages)
-    except pypdf.errors.DependencyError as error:
-        raise Unread(
-            "missing_reader",
-            "The file's AES encryption needs cryptography",
-            "pip install cryptography",
-        ) from error
-    except MemoryError:
-        raise
-    except pypdf.errors.LimitReachedError as error:
-        raise Unread("limit_reached", f"Its page tree: {error}"[:300], SAVE_REMEDY) from error
-    except Exception as error:
-        raise Unread("corrupt", f"It has no page tree: {error}"[:300], SAVE_REMEDY) from error
-    if count > limits.PDF_PAGES:
-        remedy = "Split it into smaller files"
-        raise limit_reached("The number of pages", count, limits.PDF_PAGES, "pages", remedy)
-    return count
-
-
-def _stream(contents: Any) -> bytes:
-    contents = contents.get_object() if hasattr(contents, "get_object") else contents
-    if isinstance(contents, list):
-        return b"\n".join(_stream(part) for part in contents)
-    if not hasattr(contents, "get_data"):
-        return b""
-    data = bytes(contents.get_data())
-    if not data and len(getattr(contents, "_data", b"")) > EMPTY_STREAM_BYTES:
-        raise ValueError("its content stream cannot be unpacked")
-    return data

@@ -20,7 +20,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from helpers import limits
-from helpers.errors import Unread
+from helpers.errors import StoreError, Unread
 from helpers.files import private_dir
 from helpers.log import get_logger
 from helpers.recognition import FAMILIES, PROVISIONAL, Answer, Answered, Recognised, Wanted
@@ -28,7 +28,7 @@ from helpers.recognize import kept
 from helpers.recognize.command import CommandFailed, Stop, Stopped
 from helpers.recognize.engine import Engine
 from helpers.recognize.kept import Kept
-from helpers.recognize.task import Material, Task
+from helpers.recognize.task import Material, Task, unwritten
 
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
@@ -157,25 +157,21 @@ class Session:
         self._closed = self._gone = False
 
     def attach(self, number: int, data: bytes) -> None:
-        with self._lock:
+        with contextlib.suppress(OSError, StoreError), self._lock:
             material = self._inner.get(number)
             if material is None:
                 material = self._inner[number] = Material(self._own_folder())
-        material.add(data)
+            material.add(data)
 
     def ask(self, wanted: Wanted, attached: int | None, answered: Answered) -> None:
-        with self._lock:
-            if attached is None:
-                if self._document is None:
-                    self._document = Material(self._own_folder(), self._descriptor, self._size)
-                material = self._document
-            else:
-                material = self._inner.get(attached) or Material(self._own_folder())
-            self._asked += 1
-            number = self._asked
-            folder = self._own_folder() / str(number)
-            task = Task(wanted, material, folder, self._recogniser.kept)
-            self._running[number] = task.stop
+        try:
+            with self._lock:
+                task = self._task(wanted, attached)
+                number = self._asked = self._asked + 1
+                self._running[number] = task.stop
+        except (OSError, StoreError) as error:
+            answered(unwritten(error))
+            return
 
         def done(answer: Answer) -> None:
             with self._lock:
@@ -186,6 +182,17 @@ class Session:
             self._tidy()
 
         self._recogniser.submit(self, task, done)
+
+    def _task(self, wanted: Wanted, attached: int | None) -> Task:
+        own = self._own_folder()
+        if attached is None:
+            if self._document is None:
+                self._document = Material(own, self._descriptor, self._size)
+            material = self._document
+        else:
+            material = self._inner.get(attached) or Material(own)
+        folder = own / f"question-{self._asked}"
+        return Task(wanted, material, folder, self._recogniser.kept)
 
     def answer(self, task: Task, answered: Answered) -> None:
         """In a thread: answer, whatever happens."""

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from helpers import limits
-from helpers.errors import Unread
+from helpers.errors import StoreError, Unread
 from helpers.recognition import Wanted
 from helpers.recognize import command
 from helpers.recognize.kept import Kept
@@ -63,7 +63,7 @@ class Material:
                     with open(self._path, "wb", opener=_private) as file:
                         found = self._hashed(file.fileno())
                 except OSError as error:
-                    raise _unwritten(error) from error
+                    raise unwritten(error) from error
                 if found != digest:
                     raise Unread("changed_while_reading", "it changed while it was read", CHANGED)
             self._copied = True
@@ -71,7 +71,7 @@ class Material:
 
     def _added(self) -> str:
         if self._failure is not None:
-            raise _unwritten(self._failure)
+            raise unwritten(self._failure)
         return self._hash.hexdigest()
 
     def _hashed(self, copy: int | None = None) -> str:
@@ -128,9 +128,11 @@ def _write_all(descriptor: int, data: bytes) -> None:
         view = view[os.write(descriptor, view) :]
 
 
-def _unwritten(error: OSError) -> Unread:
+def unwritten(error: OSError | StoreError) -> Unread:
+    """The answer where the disk takes no copy; the next sync tries again."""
+    why = error.strerror if isinstance(error, OSError) else error.what
     return Unread(
         "unreadable",
-        f"no copy of it could be made to recognise its text ({error.strerror})",
+        f"no copy of it could be made to recognise its text ({why})",
         "Free space on the disk of the data directory and sync again.",
     )

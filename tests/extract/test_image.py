@@ -14,40 +14,11 @@ from helpers.errors import Unread
 from helpers.extract import formats, image, picture
 from helpers.extract.blocks import Block, Context, Item, Notice
 from helpers.extract.picture import Picture
-from helpers.recognition import LACKING, Pending, Piece, Recognised, Wanted
+from helpers.recognition import LACKING, Recognised, Wanted
+from tests.recognize.asked import Answer, Asked, says
 from tests.recognize.pictures import png, tiff
 
-Answer = Recognised | Unread
 MUTATIONS = 2_000
-
-
-class Asked:
-    """A `recognize` that answers by a function and remembers what was asked."""
-
-    def __init__(self, answer: Callable[[Wanted], Answer]) -> None:
-        self.answer = answer
-        self.asked: list[Wanted] = []
-
-    def __call__(self, wanted: Wanted) -> Recognised:
-        return self.begin(wanted).result()
-
-    def begin(self, wanted: Wanted) -> Pending:
-        self.asked.append(wanted)
-        return _Later(self.answer(wanted))
-
-
-class _Later:
-    def __init__(self, answer: Answer) -> None:
-        self._answer = answer
-
-    def result(self) -> Recognised:
-        if isinstance(self._answer, Unread):
-            raise self._answer
-        return self._answer
-
-
-def says(*texts: str) -> Callable[[Wanted], Answer]:
-    return lambda wanted: Recognised(tuple(Piece(f"{text}", 0.9) for text in texts))
 
 
 def items(data: bytes, asked: Asked | None = None) -> list[Item]:
