@@ -115,6 +115,8 @@ def _multipart(part: Part, found: Chosen, depth: int, web: bool) -> Iterator[Lea
         children.append(child)
         if len(children) > limits.MAIL_PARTS:
             break
+    else:
+        children = children or list(part.children(part.likely_boundary()))[: limits.MAIL_PARTS]
     if not children:
         yield Leaf("plain", part)
     elif kind == "encrypted":
@@ -237,7 +239,7 @@ def _leaf(part: Part, found: Chosen) -> Iterator[Leaf]:
 
 def _file(part: Part, kind: str, name: str) -> Leaf:
     ending = _ENDINGS.get(kind) or ("txt" if kind.startswith("text/") else "")
-    shown = name or (f"unnamed.{ending}" if ending else kind)
+    shown = name or (f"unnamed.{ending}" if ending else "unnamed")
     named = "." in name.strip(".")
     hint = name if named else f"{name or 'unnamed'}.{ending}" if ending else name
     if kind in _TEXTS or name.lower().endswith((".ics", ".vcf")):

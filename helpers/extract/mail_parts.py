@@ -30,6 +30,9 @@ _UU = ("x-uuencode", "x-uue", "uuencode", "uue")
 _FIELD = re.compile(rb"[!-9;-~]{1,99}[ \t]{0,9}:")
 _BASE64 = re.compile(rb"\A(?:[A-Za-z0-9+/]*=*\s+)*(?:[A-Za-z0-9+/]+=*\Z)?")
 _FROM_LINE = re.compile(rb">?From [^\n]{0,999}\n")
+_BOUNDARY_LINE = re.compile(
+    rb"(?m)^--([^\s-][^\r\n]{0,99}?)[ \t]*\r?\n(?=Content-[A-Za-z-]{1,40}:)"
+)
 _FIELD_END = re.compile(r"\r?\n(?![ \t])")
 _TYPE = re.compile(r"[\w.+-]{1,100}/[\w.+-]{1,100}")
 
@@ -163,9 +166,15 @@ class Part:
                 break
         return b"".join(found)[:most]
 
-    def children(self) -> Iterator[Part]:
+    def likely_boundary(self) -> str:
+        """What seems to part a multipart body whose boundary is missing or another one."""
+        start = self.raw().read(limits.SNIFF_BYTES)
+        found = _BOUNDARY_LINE.search(start)
+        return found[1].decode("latin-1") if found else ""
+
+    def children(self, boundary: str = "") -> Iterator[Part]:
         """The parts of a multipart body, in order; none where its boundary is not found."""
-        boundary = self.parameter("boundary").rstrip()
+        boundary = boundary or self.parameter("boundary").rstrip()
         if not boundary:
             return
         usual = "message/rfc822" if self.type == "multipart/digest" else "text/plain"

@@ -270,6 +270,14 @@ def test_a_boundary_that_begins_like_another_does_not_end_it() -> None:
     assert [block.text for block in found.blocks[1:]] == ["one", "two", "three"]
 
 
+@pytest.mark.parametrize("told", ['; boundary="another"', ""])
+def test_a_boundary_that_is_missing_or_another_is_found_by_its_lines(told: str) -> None:
+    body = body_of([part("first", PLAIN), attached(b"attached words", "a.txt")])
+    found = read(mail(body, f"Content-Type: multipart/mixed{told}"))
+    assert found.at("first") == "paragraph 2"
+    assert found.at("attached words") == "attachment a.txt, line 1"
+
+
 def test_a_multipart_type_without_its_boundary_is_read_as_text() -> None:
     found = read(mail("the text\n", "Content-Type: multipart/mixed"))
     assert found.at("the text")
