@@ -37,6 +37,12 @@ CARD = {
     0x3A24: "Fax", 0x3A15: "Address", 0x3A26: "Country", 0x3A27: "City", 0x3A28: "State",
     0x3A29: "Street", 0x3A2A: "Postal code", 0x3A51: "Web page",
 }  # fmt: skip
+# Properties that are known by a set and a number in it get numbers of their own from here on.
+NAMED = 0x10000
+PLACE, BEGIN, END, DUE = NAMED + 0x8208, NAMED + 0x820D, NAMED + 0x820E, NAMED + 0x8105
+MAIL_ADDRESS = NAMED + 0x8083
+_SETS = {0x00062002: (0x8208, 0x820D, 0x820E), 0x00062003: (0x8105,), 0x00062004: (0x8083,)}
+_SET_TAIL = bytes.fromhex("00000000c000000000000046")
 _EPOCH = datetime.datetime(1601, 1, 1, tzinfo=datetime.timezone.utc)
 
 
@@ -101,6 +107,18 @@ class Properties:
         """The codec of an HTML body in bytes."""
         found = codec_of_page(self.whole(INTERNET_PAGE)) if self.whole(INTERNET_PAGE) else None
         return found or ""
+
+
+def named(guid: bytes, number: int) -> int:
+    """The number under which a property of the set `guid` is kept, 0 for one of no interest."""
+    wanted = _SETS.get(int.from_bytes(guid[:4], "little"), ())
+    return NAMED + number if guid[4:] == _SET_TAIL and number in wanted else 0
+
+
+def moment(found: Properties, number: int) -> str:
+    """A time as it is shown."""
+    time = found.time(number)
+    return time.strftime("%Y-%m-%d %H:%M UTC") if time else ""
 
 
 def decoded(raw: bytes, page: str) -> str:

@@ -28,6 +28,8 @@ from helpers.extract.outlook_item import body, facts, fields_of, is_picture
 PROPERTIES = "__properties_version1.0"
 RECIPIENT, ATTACHMENT, VALUE = "__recip_version1.0_", "__attach_version1.0_", "__substg1.0_"
 _HEADERS = {"message": 32, "embedded": 24, "part": 8}  # bytes in front of the properties
+NAMES = "__nameid_version1.0"
+_NAME = struct.Struct("<IHH")
 _ROW = struct.Struct("<HHI8s")
 _VARIABLE = {mapi.NARROW, mapi.WIDE, mapi.BINARY}
 _KINDS = {0: "From", 1: "To", 2: "Cc"}  # of recipients
@@ -54,9 +56,24 @@ class _Container(CompoundFile):
         self._children: dict[Path, list[Entry]] = {}
         for folded, entry in self.entries.items():
             self._children.setdefault(folded[:-1], []).append(entry)
+        self.named = self._named_properties()
 
     def below(self, path: Path = ()) -> Iterator[Entry]:
         return iter(self._children.get(tuple(name.lower() for name in path), ()))
+
+    def _named_properties(self) -> dict[int, int]:
+        """Number in this file → number in `mapi` of the named properties of interest."""
+        try:
+            sets = self.read(NAMES, f"{VALUE}00020102", most=limits.PROPERTY_SET_BYTES)
+            rows = self.read(NAMES, f"{VALUE}00030102", most=limits.PROPERTY_SET_BYTES)
+        except Unread:
+            return {}
+        found = {}
+        for number, kind, place in _NAME.iter_unpack(rows[: len(rows) // 8 * 8]):
+            at = ((kind >> 1) - 3) * 16  # the first three sets have no entry
+            if not kind & 1 and at >= 0 and mapi.named(sets[at : at + 16], number):
+                found[0x8000 + place] = mapi.named(sets[at : at + 16], number)
+        return found
 
 
 def items(container: _Container, path: Path, ctx: Context, kind: str) -> Iterator[Item]:
@@ -101,6 +118,9 @@ def properties(
         name = entry.path[-1].lower()
         if name.startswith(VALUE) and len(name) == len(VALUE) + 8 and entry.kind != STORAGE:
             _add_stream(container, entry.path, name[len(VALUE) :], values)
+    for own, known in container.named.items():
+        if own in values:
+            values[known] = values[own]
     return Properties(values, around)
 
 

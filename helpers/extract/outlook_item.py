@@ -35,11 +35,14 @@ def fields_of(
     named = {"To": found.line(mapi.SHOWN_TO), "Cc": found.line(mapi.SHOWN_CC)}
     lines = [("From", sender_of(found) or ", ".join(people.get("From", [])))]
     lines += [(kind, ", ".join(people.get(kind, [])) or named[kind]) for kind in ("To", "Cc")]
-    sent = found.time(mapi.SENT) or found.time(mapi.DELIVERED)
-    lines.append(("Date", sent.strftime("%Y-%m-%d %H:%M UTC") if sent else ""))
+    sent = mapi.moment(found, mapi.SENT) or mapi.moment(found, mapi.DELIVERED)
+    lines.append(("Date", sent))
     lines.append(("Subject", mapi.subject(found)))
     if not found.line(mapi.CLASS).upper().startswith("IPM.NOTE"):
-        lines += [("Name", found.line(mapi.NAME))]
+        lines += [("Name", found.line(mapi.NAME)), ("Place", found.line(mapi.PLACE))]
+        for label, number in (("Begin", mapi.BEGIN), ("End", mapi.END), ("Due", mapi.DUE)):
+            lines.append((label, mapi.moment(found, number)))
+        lines.append(("E-mail", found.line(mapi.MAIL_ADDRESS)))
         lines += [(label, found.line(number)) for number, label in mapi.CARD.items()]
     return lines
 

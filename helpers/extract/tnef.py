@@ -136,20 +136,19 @@ def _properties(raw: bytes) -> dict[int, tuple[int, bytes]]:
             kind, number = struct.unpack_from("<HH", raw, at)
             at += 4
             if number >= 0x8000:
-                at = _past_name(raw, at)
+                at, number = _named(raw, at)
             at = _value(raw, at, kind, number, found)
     except (struct.error, ValueError):
         pass  # what lies in front of the damage is kept
     return found
 
 
-def _past_name(raw: bytes, at: int) -> int:
-    """Where a named property's value begins."""
-    (kind,) = struct.unpack_from("<I", raw, at + 16)
+def _named(raw: bytes, at: int) -> tuple[int, int]:
+    """Where a named property's value begins, and its number in `mapi` (0: of no interest)."""
+    kind, number = struct.unpack_from("<II", raw, at + 16)
     if kind == 0:
-        return at + 24
-    (size,) = struct.unpack_from("<I", raw, at + 20)
-    return at + 24 + (size + 3) // 4 * 4
+        return at + 24, mapi.named(raw[at : at + 16], number)
+    return at + 24 + (number + 3) // 4 * 4, 0
 
 
 def _value(raw: bytes, at: int, kind: int, number: int, found: dict[int, tuple[int, bytes]]) -> int:
@@ -168,7 +167,7 @@ def _value(raw: bytes, at: int, kind: int, number: int, found: dict[int, tuple[i
             at += 4
         else:
             size = _FIXED[plain] if plain in _FIXED else _unknown(plain)
-        if not order and number < 0x8000:
+        if not order and number:
             found[number] = (plain, raw[at : at + size])
         at += (size + 3) // 4 * 4
     return at

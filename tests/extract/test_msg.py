@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+import uuid
 
 import pytest
 
@@ -12,7 +13,16 @@ from helpers.extract import lzfu, mapi, rtf_html
 from tests.extract.compound_files import packed
 from tests.extract.mail_files import PLAIN, attached, mixed, part, read
 from tests.extract.office_files import docx, paragraph
-from tests.extract.outlook_files import SENT, Value, inner_path, message, msg, stored_rtf, tnef
+from tests.extract.outlook_files import (
+    SENT,
+    Streams,
+    Value,
+    inner_path,
+    message,
+    msg,
+    stored_rtf,
+    tnef,
+)
 
 THAI = "แจ้งเหตุน้ำรั่ว ผู้ใช้น้ำสามารถติดต่อขอรถบรรทุกน้ำ"
 KOREAN = "상수도 요금 체납 안내문을 보내 드립니다."
@@ -186,6 +196,24 @@ def test_a_contact_shows_its_card() -> None:
     }
     found = read(msg(card), "msg", "a.msg")
     assert "Company: Example Ltd" in found.text and "Mobile: 012-345" in found.text
+
+
+def test_a_meeting_shows_its_place_and_time() -> None:
+    meeting = uuid.UUID("00062002-0000-0000-c000-000000000046").bytes_le
+    names: Streams = {
+        ("__nameid_version1.0", "__substg1.0_00020102"): meeting,
+        ("__nameid_version1.0", "__substg1.0_00030102"): struct.pack(
+            "<IHHIHH", 0x8208, 6, 5, 0x820D, 6, 6
+        ),
+    }
+    item: dict[int, Value] = {
+        mapi.CLASS: "IPM.Appointment",
+        mapi.SUBJECT: "Budget",
+        0x8005: "Room 4",
+        0x8006: SENT,
+    }
+    found = read(packed(message(item) | names), "msg", "a.msg")
+    assert "Place: Room 4" in found.text and "Begin: 2024-05-01 09:30 UTC" in found.text
 
 
 def test_a_compound_file_without_a_message_is_refused() -> None:
