@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from helpers import limits
-from helpers.extract import pdf_objects
+from helpers.extract import pdf_objects, pdf_unmapped
 from helpers.extract.pdf_font import Font
 from helpers.extract.pdf_tokens import bracket, from_hex, long_string, text_of
 
@@ -39,6 +39,10 @@ _TOKEN = re.compile(
 )
 # What never begins a Thai cluster: vowels and tones above, below and behind; a sign unknown.
 _WITHIN_CLUSTER = re.compile("[\u0e30-\u0e3a\u0e45\u0e47-\u0e4e\ufffd]+")
+# Marks that a program states to be nothing, for want of a letter for them.
+_HIDDEN_MARKS = re.compile("[\u0e31\u0e34-\u0e3a\u0e47-\u0e4e\ufffd\U000f0000-\U0010ffff]+")
+# One Thai consonant that is shown, and stated with marks: those are shown by themselves.
+_BARE_CLUSTER = re.compile("([\u0e01-\u0e2e])\n\\1[\u0e31\u0e34-\u0e3a\u0e47-\u0e4e]+")
 _IMAGE_END = re.compile(rb"[\s\x00]EI(?=[\s\x00]|$)")
 _IDENTITY = (1.0, 0.0, 0.0, 1.0, 0.0, 0.0)
 Matrix: TypeAlias = tuple[float, float, float, float, float, float]
@@ -411,7 +415,12 @@ def _replace(spans: list[Span], first: int, actual: str) -> None:
     replaced = spans[first:]
     if not replaced:
         return
-    within = bool(_WITHIN_CLUSTER.fullmatch("".join(span.text for span in replaced)))
+    shown = "".join(span.text for span in replaced)
+    within = bool(_WITHIN_CLUSTER.fullmatch(shown))
+    if _BARE_CLUSTER.fullmatch(f"{shown}\n{actual}"):
+        actual = shown
+    if not actual and _HIDDEN_MARKS.fullmatch(shown):
+        within, actual = True, pdf_unmapped.silenced(shown)
     if within:
         actual = _rest_of_cluster(spans[max(0, first - CLUSTER_PARTS) : first], actual)
     start = replaced[0]

@@ -16,11 +16,13 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from helpers.extract.pdf_text import repair_thai
+from helpers.extract.pdf_text import Verdict, repair_thai
 from helpers.language import thai
 
 LETTERS = 150  # Thai letters of a page below which nothing is told
 UNLISTED_SHARE = 0.05  # of a page's Thai letters outside listed words, from which it is looked at
+LOST_SHARE = 0.3  # of a page's Thai letters outside listed words, from which it is no text:
+# foreign names come to .26, lists of Thai names to .17
 WORDS = 6  # different listed words that the same change must make
 WORD_CHARS = 3  # letters of such a word at least
 AGREEING = 0.15  # of the different places of a mark that must gain by one change
@@ -56,6 +58,18 @@ def corrected(lines: list[str]) -> list[str]:
         if not found:
             break
     return lines
+
+
+def judged(lines: list[str], verdict: Verdict) -> Verdict:
+    """The verdict on a page, or that its Thai is lost: too much of it falls into no word."""
+    runs = _RUN.findall("\n".join(lines))
+    letters = sum(map(len, runs))
+    if not verdict.usable or letters < LETTERS:
+        return verdict
+    lost = sum(map(_unlisted, runs))
+    if lost < LOST_SHARE * letters:
+        return verdict
+    return Verdict(False, f"{lost:,} of {letters:,} Thai letters fall into no word")
 
 
 # --- one mark for another ----------------------------------------------------------------

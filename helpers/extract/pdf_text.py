@@ -14,6 +14,7 @@ from collections import Counter
 from dataclasses import dataclass
 
 JUNK_SHARE = 0.25  # of a page's signs: above it the text layer is unusable
+DRAWN_SHARE = 0.3  # of a page's signs that are stars, scissors and other ornaments
 ODD_SHARE = 0.1  # of a page's signs that stand for letters they are not, beside ODD_JUNK_SHARE
 ODD_JUNK_SHARE = 0.04  # of a page's signs without a letter
 WORDS_SHARE = 0.3  # of a page's signs in Latin words, from which odd signs may well be meant
@@ -129,6 +130,9 @@ def judge(text: str) -> Verdict:
         words = sum(map(len, _LATIN_WORD.findall(sample)))
         if words < total * WORDS_SHARE:
             return Verdict(False, f"{odd + junk:,} of {total:,} signs stand for other letters")
+    drawn = sum(n for sign, n in signs.items() if "\u2600" <= sign <= "\u27bf")
+    if drawn > total * DRAWN_SHARE:
+        return Verdict(False, f"{drawn:,} of {total:,} signs are ornaments instead of letters")
     rare = _rare_scripts(signs)
     if len(rare) >= SOUP_SCRIPTS and sum(rare.values()) > total * SOUP_SHARE:
         return Verdict(False, f"letters of {len(rare)} unrelated scripts stand side by side")

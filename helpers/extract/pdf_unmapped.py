@@ -33,6 +33,17 @@ def stand_in(first: int, font: str, code: int) -> str:
     return chr(first + ((sum(font.encode()) & 0xF) << 12 | code & 0xFFF))
 
 
+def silenced(text: str) -> str:
+    """Stand-ins for glyphs not mapped as ones for glyphs mapped to nothing: where the words do
+    not tell their letter, none is missed.
+    """
+    return "".join(
+        chr(ord(sign) - UNKNOWN + SILENT) if ord(sign) >= UNKNOWN else sign
+        for sign in text
+        if sign != "\ufffd"
+    )
+
+
 def resolve(lines: list[str]) -> list[str]:
     """The lines of one page without stand-ins."""
     counts = Counter(_STAND_IN.findall("\n".join(lines)))

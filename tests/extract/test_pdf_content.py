@@ -93,6 +93,32 @@ def test_cluster_shown_in_parts_that_each_state_the_whole_comes_once() -> None:
     assert paragraphs(stream.encode(), {"/Font": {"/F": font}}) == ["น้ำน้ำ"]
 
 
+def thai_font(letters: dict[int, str]) -> dict:
+    pairs = "".join(f"<{code:02x}> <{ord(letter):04x}> " for code, letter in letters.items())
+    cmap = f"{len(letters)} beginbfchar {pairs}endbfchar".encode()
+    widths = [0, *(0 if letters[code] >= "\u0e31" else 500 for code in sorted(letters))]
+    return {"/Subtype": "/Type1", "/ToUnicode": Stream(cmap), "/Widths": widths}
+
+
+def test_mark_that_is_stated_to_be_nothing_keeps_its_letter() -> None:
+    font = thai_font({1: "ท", 2: "\u0e35", 3: "\u0e48"})
+    nothing = "/Span<</ActualText<FEFF>>>BDC"
+    stream = f"BT /F 10 Tf <01> Tj {nothing} <02> Tj EMC {nothing} <03> Tj EMC ET"
+    assert paragraphs(stream.encode(), {"/Font": {"/F": font}}) == ["ที่"]
+
+
+def test_consonant_that_is_stated_with_the_marks_of_another_place_stands_alone() -> None:
+    font = thai_font({1: "น", 2: "\u0e34", 3: "\u0e49"})
+    stated = "/Span<</ActualText<FEFF0E190E34>>>BDC <01> Tj EMC"
+    stream = f"BT /F 10 Tf {stated} <02> Tj {stated} <03> Tj ET"
+    assert paragraphs(stream.encode(), {"/Font": {"/F": font}}) == ["นิน้"]
+
+
+def test_hyphen_that_is_stated_to_be_nothing_is_left_out() -> None:
+    stream = b"BT /F 10 Tf (run) Tj /Span<</ActualText<FEFF>>>BDC (-) Tj EMC ET"
+    assert paragraphs(stream) == ["run"]
+
+
 def test_bold_by_double_print_is_read_once() -> None:
     stream = b"BT /F 10 Tf 1 0 0 1 10 10 Tm (Bold) Tj 1 0 0 1 10.3 10 Tm (Bold) Tj ET"
     assert paragraphs(stream) == ["Bold"]

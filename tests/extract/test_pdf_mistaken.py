@@ -81,6 +81,21 @@ def test_page_whose_letters_are_shown_as_signs_is_unusable(junk: str) -> None:
     assert "stand for other letters" in verdict.reason or "no known letter" in verdict.reason
 
 
+def test_page_of_ornaments_is_unusable_and_one_with_check_boxes_is_not() -> None:
+    assert not pdf_text.judge("\u2701\u2702 \u2704\u260e \u2706\u271d \u2704\u271e" * 30).usable
+    assert pdf_text.judge(
+        "\u2611 yes \u2610 no \u2714 done, please tick \u2605\u2605\u2605" * 9
+    ).usable
+
+
+def test_page_whose_thai_falls_into_no_word_is_unusable() -> None:
+    lost = [line.translate(str.maketrans("นรกมสท", "ญฆฌฎฬฮ")) for line in PAGE]
+    sound = pdf_text.Verdict(True)
+    assert not pdf_mistaken.judged(lost, sound).usable
+    assert pdf_mistaken.judged(PAGE, sound).usable
+    assert pdf_mistaken.judged(lost[:1], sound).usable
+
+
 def test_page_of_source_code_is_usable() -> None:
     code = "if (count >= limit && name != NULL) { total += values[index] * 2; return total; }\n"
     assert pdf_text.judge(code * 10).usable
