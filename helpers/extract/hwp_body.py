@@ -34,7 +34,7 @@ from helpers.extract.hwp_records import (
     WIDE_SIZE,
     string,
 )
-from helpers.extract.hwp_text import Slot, number, parts
+from helpers.extract.hwp_text import Slots, number, parts
 from helpers.limits import HWP_LEVELS, HWP_RECORD_BYTES, OFFICE_BLOCK_CHARS
 
 _HELD_CHARS = 16 * OFFICE_BLOCK_CHARS  # code points of one table or box held before it goes on
@@ -74,7 +74,7 @@ class _Frame:
         self.sink = sink
         self.aside = aside
         self.parts: list[str] = []
-        self.slots: list[Slot] = []
+        self.slots: Slots = {}
         self.own = sink
         self.rank = 0
         self.number = ""
@@ -370,18 +370,17 @@ class BodyReader:
         """An automatic number, in the words before it: "그림" makes "그림 1"."""
         frame = self._stack[-1] if self._stack else None
         if found and frame is not None and frame.kind == _PARAGRAPH and not frame.number:
-            part = next((part for part, slot in frame.slots if slot == _NUMBER), 0)
+            part = frame.slots.get(_NUMBER, [0])[-1]
             frame.number = f"{''.join(frame.parts[:part]).strip()} {found}"
 
     def _fill(self, kind: bytes, text: str) -> None:
         """Write a control's text where its character stands in the nearest open paragraph."""
         for frame in reversed(self._stack):
             if frame.kind == _PARAGRAPH:
-                for place, (part, slot) in enumerate(frame.slots):
-                    if slot == kind:
-                        frame.parts[part] = text
-                        del frame.slots[place]
-                        return
+                places = frame.slots.get(kind)
+                if places:
+                    frame.parts[places.pop()] = text
+                    return
                 break
         self._add(text)
 

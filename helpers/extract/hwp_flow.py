@@ -12,7 +12,6 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Iterator
-from operator import itemgetter
 
 from helpers.errors import limit_reached
 from helpers.extract.archive import SMALLER
@@ -93,7 +92,7 @@ class Grid:
     """
 
     __slots__ = (
-        "cells", "column", "columns", "header", "row", "rows", "sink", "spans", "wide"
+        "cells", "column", "columns", "header", "labels", "row", "rows", "sink", "spans", "wide"
     )  # fmt: skip
 
     def __init__(self, sink: list[Piece], columns: int = 0) -> None:
@@ -105,7 +104,8 @@ class Grid:
         self.header = False
         self.wide = False
         self.cells: list[list[Piece]] = []
-        self.spans: list[tuple[int, int, int, list[Piece]]] = []
+        self.spans: list[tuple[int, int, list[Piece]]] = []  # cells of this row, and
+        self.labels: list[tuple[int, int, str]] = []  # of rows above: column, row behind, text
 
     def cell(self, row: int, column: int, span: int = 1, header: bool = False) -> list[Piece]:
         """A new cell, over `span` columns; gives the list its pieces go to."""
@@ -120,7 +120,7 @@ class Grid:
     def lengthen(self, column: int, rows: int, cell: list[Piece]) -> None:
         """A cell of the row at hand turns out to lie over `rows` rows."""
         if rows > 1 and len(self.spans) < _MERGED_CELLS:
-            self.spans.append((column, self.row, self.row + rows, cell))
+            self.spans.append((column, self.row + rows, cell))
 
     def widen(self, span: int) -> None:
         """The cell at hand turns out to lie over `span` columns."""
@@ -130,12 +130,14 @@ class Grid:
         """Hand the cells over as a row, or as what they hold where they only frame it."""
         cells = [cell for cell in self.cells if cell]
         if cells:
-            labels = self._labels() if self.spans else []
+            labels = self._labels() if self.labels else []
             alone = self.wide and len(self.cells) == 1
             if alone or (len(cells) == 1 and len(cells[0]) > _FRAME_PARAGRAPHS and not labels):
                 self.sink.extend(piece for cell in cells for piece in cell)
             else:
                 self._row(cells, labels)
+        if self.spans:
+            self._keep_labels()
         self.cells = []
         self.header = False
 
@@ -158,11 +160,17 @@ class Grid:
 
     def _labels(self) -> list[str]:
         """What merged cells of rows above say about this one, from left to right."""
-        self.spans = [span for span in self.spans if span[2] > self.row]
-        begun = [span for span in self.spans if span[1] < self.row and span[0] < self.column]
-        begun.sort(key=itemgetter(0))
-        texts = (" ".join(_own(cell)) for _, _, _, cell in begun)
-        return [text for text in texts if 0 < len(text) <= _LABEL_CHARS]
+        self.labels = [label for label in self.labels if label[1] > self.row]
+        return [text for column, _, text in self.labels if column < self.column]
+
+    def _keep_labels(self) -> None:
+        """The merged cells of this row are complete: the short ones are labels."""
+        for column, behind, cell in self.spans:
+            text = " ".join(_own(cell))
+            if 0 < len(text) <= _LABEL_CHARS and len(self.labels) < _MERGED_CELLS:
+                self.labels.append((column, behind, text))
+        self.labels.sort()
+        self.spans = []
 
 
 class Margins:

@@ -16,10 +16,10 @@ ARTICLE_LEVEL = 5  # below every part, chapter and section
 
 _PART = re.compile(r"제 ?\d{1,3} ?([편장절관])(?:의 ?\d{1,2})?(?:[ .:]+[^\n]{1,50})?")
 _LEVELS = {"편": 1, "장": 2, "절": 3, "관": 4}
-_ROMAN = re.compile(r"[Ⅰ-Ⅻ]{1,3}(?: ?[.．:·] ?| \| | +)[^\s|][^\n|]{1,48}")
+_ROMAN = re.compile(r"[Ⅰ-Ⅻ]{1,3}(?: ?[.．:·] ?| \| | {1,9})[^\s|][^\n|]{1,48}")
 _ARTICLE = re.compile(r"(제 ?\d{1,4} ?조(?:의 ?\d{1,3})?) ?(\([^()\n]{1,60}\))(?=[\s①]|\Z)")
-_SENTENCE = re.compile(r"(?:다|음|함|것|요)\.\s*\Z")
-_CONTENTS = re.compile(r"(?:[.·…‥ㆍ\t]{2,}|\t| {3,})[^\S\n]*\d{1,4}\s*\Z")
+_SENTENCE = re.compile(r"(?:다|음|함|것|요)\.\s{0,9}\Z")
+_CONTENTS = re.compile(r"(?:[.·…‥ㆍ]{2}|\t| {3}) {0,9}\d{1,4}\s{0,3}\Z")
 
 
 def implied(text: str) -> tuple[str, int]:

@@ -19,13 +19,14 @@ _LETTERS = {9: "\t", 10: "\n", 24: "-", 30: "\u00a0", 31: " "}
 _NARROW = frozenset((0, 10, 13, 24, 25, 26, 27, 28, 29, 30, 31))  # one WCHAR, the rest eight
 _INLINE = frozenset((4, 5, 6, 7, 8, 9, 19, 20))  # eight WCHARs without a record
 
-Slot = tuple[int, bytes]  # the number of an empty part, and the control that is to fill it
+# By the kind of a control: the numbers of the empty parts that such ones fill, the last first.
+Slots = dict[bytes, list[int]]
 
 
-def parts(raw: bytes) -> tuple[list[str], list[Slot]]:
+def parts(raw: bytes) -> tuple[list[str], Slots]:
     """The runs of a paragraph's text; a control's place is an empty run named by a slot."""
     found: list[str] = []
-    slots: list[Slot] = []
+    slots: Slots = {}
     at = start = 0
     search = _CONTROL.search
     while match := search(raw, at):
@@ -39,12 +40,14 @@ def parts(raw: bytes) -> tuple[list[str], list[Slot]]:
         if code in _LETTERS:
             found.append(_LETTERS[code])
         elif code not in _NARROW and code not in _INLINE:
-            slots.append((len(found), raw[at + 2 : at + 6]))
+            slots.setdefault(raw[at + 2 : at + 6], []).append(len(found))
             found.append("")
         at = match.end() if code in _NARROW else at + _WIDE_BYTES
         start = at
     if start < len(raw):
         found.append(utf_16_le_decode(raw[start : len(raw) & ~1], "replace")[0])
+    for places in slots.values():
+        places.reverse()
     return found, slots
 
 

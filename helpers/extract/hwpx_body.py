@@ -217,8 +217,8 @@ class SectionScanner:
         """An automatic number, in the words before it: "그림" makes "그림 1"."""
         if self._paragraphs and attributes.get("numType") in _COUNTED:
             here = self._paragraphs[-1]
-            label = "".join(here.parts).strip()
-            here.number = here.number or f"{label} {attributes.get('num', '')}"
+            if not here.number:
+                here.number = f"{''.join(here.parts).strip()} {attributes.get('num', '')}"
 
     # --- paragraphs and what is anchored in them ----------------------------------------------
 
