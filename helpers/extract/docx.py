@@ -23,6 +23,7 @@ from helpers.extract.docx_body import Found, WordScanner
 from helpers.extract.docx_styles import Styles, read_styles
 from helpers.extract.drawing import drawing_texts
 from helpers.extract.embedded import embedded
+from helpers.extract.embedded_objects import part_equation
 from helpers.extract.opc import Package, Relationship, real_title
 from helpers.extract.outline import Outline, only_page_number
 from helpers.limits import OFFICE_TEXT_CHARS
@@ -85,7 +86,10 @@ class _Document:
     def _scan(
         self, part: str, related: dict[str, Relationship], styles: Styles, note: str
     ) -> Iterator[Found]:
-        words = WordScanner(part, styles, note)
+        def formula(relation: str) -> str:
+            return part_equation(self._package, related.get(relation))
+
+        words = WordScanner(part, styles, note, formula)
         for _ in words.scanner.scan(self._package.follow(part)):
             words.relieve()
             yield from words.drain()

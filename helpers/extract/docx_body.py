@@ -7,9 +7,10 @@ Does not: open parts or resolve relationships; an include names the relationship
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
+from helpers.extract.alternative import alternative
 from helpers.extract.blocks import CELL_SEPARATOR, Location
 from helpers.extract.docx_styles import VALUE, Styles
 from helpers.extract.equations import read_equation
@@ -29,9 +30,12 @@ from helpers.limits import OFFICE_BLOCK_CHARS
 
 _HELD_CHARS = 16 * OFFICE_BLOCK_CHARS  # code points of one table row held before it is cut
 
+_PICTURES = 10_000  # different alternative texts of one part
+
 _TYPE = names("w:type", NAMESPACES)
 _SYMBOL = names("w:char", NAMESPACES)
 _RELATION = names("r:id", NAMESPACES)
+_PROGRAM = "ProgID"
 _DIAGRAM = names("r:dm", NAMESPACES)
 _SEPARATORS = ("separator", "continuationSeparator", "continuationNotice")
 
@@ -78,10 +82,18 @@ class WordScanner:
 
     `note` is the word for what stands in this part ("footnotes", "comments", "header"), empty
     for the body, whose locations the caller gives. Notes of one kind share one location, so
-    that short ones are found together.
+    that short ones are found together. `formula` tells the equation in the part that a
+    relationship names, or gives an empty string.
     """
 
-    def __init__(self, part: str, styles: Styles, note: str = "") -> None:
+    def __init__(
+        self,
+        part: str,
+        styles: Styles,
+        note: str = "",
+        formula: Callable[[str], str] = lambda relation: "",
+    ) -> None:
+        self._formula = formula
         self._styles = styles
         self._place = Location("part", note) if note else None
         self._found: list[Found] = []
@@ -90,6 +102,7 @@ class WordScanner:
         self._tables: list[_Table] = []
         self._branches: list[int] = []
         self._texts = 0
+        self._pictures: set[str] = set()
         self.scanner = Scanner(
             part, table(self._starts(), NAMESPACES), table(self._ends(), NAMESPACES)
         )
@@ -130,6 +143,7 @@ class WordScanner:
             "w:tblHeader": self._header_row,
             "w:tc": lambda _: self._sinks.append([]),
             "w:txbxContent": self._box,
+            "wp:docPr v:shape": self._picture,
             "w:del": self._deleted,
             "w:tabs w:moveFrom w:pPrChange w:rPrChange w:sectPrChange w:rt": self._skip,
             "mc:AlternateContent": lambda _: self._branches.append(self._texts),
@@ -139,6 +153,7 @@ class WordScanner:
             "c:chart": lambda attributes: self._include("drawing", first(attributes, _RELATION)),
             "dgm:relIds": lambda attributes: self._include("drawing", first(attributes, _DIAGRAM)),
             "m:oMath": self._equation,
+            "o:OLEObject": self._object,
         }
 
     def _ends(self) -> dict[str, OnEnd]:
@@ -183,6 +198,13 @@ class WordScanner:
 
         read_equation(self.scanner, done)
 
+    def _object(self, attributes: Attributes) -> None:
+        """An equation of the old editor or of MathType stands in its sentence as well."""
+        if attributes.get(_PROGRAM, "").startswith("Equation"):
+            text = self._formula(first(attributes, _RELATION))
+            self._texts += bool(text)
+            self._write(text)
+
     def _symbol(self, attributes: Attributes) -> None:
         code = first(attributes, _SYMBOL)
         try:
@@ -225,6 +247,18 @@ class WordScanner:
     def _box(self, attributes: Attributes) -> None:
         """A text box stands after the paragraph that anchors it."""
         self._sinks.append(self._paragraphs[-1].after if self._paragraphs else self._sinks[-1])
+
+    def _picture(self, attributes: Attributes) -> None:
+        """A picture's alternative text stands after the paragraph that holds it, once."""
+        get = attributes.get
+        text = alternative(get("descr", ""), get("title", ""), get("alt", ""))
+        if not text:
+            return
+        self._texts += 1
+        if text not in self._pictures and len(self._pictures) < _PICTURES:
+            self._pictures.add(text)
+            sink = self._paragraphs[-1].after if self._paragraphs else self._sinks[-1]
+            self._put(sink, text, "paragraph")
 
     def _include(self, kind: str, relation: str) -> None:
         sink = self._paragraphs[-1].after if self._paragraphs else self._sinks[-1]

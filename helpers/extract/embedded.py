@@ -4,7 +4,7 @@ Sources: ECMA-376 part 1, 15.2.10 (embedded packages) and 15.2.9 (embedded objec
 2.3.6 (files in an object's native data). Promises: what is embedded is read through `nested`,
 behind the document's own text, as "embedded budget.xlsx"; the figures behind a chart are left
 out, they stand in the chart; objects that hold no document are passed over in silence.
-Does not: say where on the page an object stands, or read equations of the old editor.
+Does not: say where on the page an object stands.
 """
 
 from __future__ import annotations

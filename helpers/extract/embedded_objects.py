@@ -19,11 +19,13 @@ from helpers.extract.compound import MAGIC, STORAGE, CompoundFile
 from helpers.extract.compound_part import taken_out
 from helpers.extract.embedded import read_object
 from helpers.extract.equations import latex_of_mtef, marked
+from helpers.extract.opc import Package, Relationship
 from helpers.limits import NESTED_BYTES
 
 POOL = "ObjectPool"
 EQUATION = "Equation Native"
 _EQUATION_BYTES = 256 * 1024
+_OBJECT_BYTES = 4 * 1024 * 1024  # of an object that may be an equation, its picture included
 _NAMES = (  # a stream that tells what an object is, and how such a one is named
     ("Workbook", "worksheet {}.xls"), ("Book", "worksheet {}.xls"),
     ("WordDocument", "document {}.doc"), ("PowerPoint Document", "presentation {}.ppt"),
@@ -78,6 +80,23 @@ def object_equation(raw: bytes) -> str:
     except Unread:
         pass
     return ""
+
+
+def part_equation(package: Package, arrow: Relationship | None) -> str:
+    """What the object in a part of an Office package shows if it is an equation."""
+    if arrow is None or arrow.target not in package.archive:
+        return ""
+    found = bytearray()
+    try:
+        for piece in package.follow(arrow.target):
+            found += piece
+            if len(found) > _OBJECT_BYTES:
+                return ""
+    except Unread as error:
+        if error.code == "limit_reached":
+            raise
+        return ""
+    return object_equation(bytes(found))
 
 
 def object_document(raw: bytes, number: int, ctx: Context) -> Iterator[Item]:

@@ -29,6 +29,15 @@ NAMESPACES: dict[str, tuple[str, ...]] = {
         f"{_STRICT}/wordprocessingml/main",
         "http://schemas.microsoft.com/office/word/2003/wordml",
     ),
+    "wp": (
+        f"{_TRANSITIONAL}/drawingml/2006/wordprocessingDrawing",
+        f"{_STRICT}/drawingml/wordprocessingDrawing",
+    ),
+    "xdr": (
+        f"{_TRANSITIONAL}/drawingml/2006/spreadsheetDrawing",
+        f"{_STRICT}/drawingml/spreadsheetDrawing",
+    ),
+    "v": ("urn:schemas-microsoft-com:vml",),
     "aml": ("http://schemas.microsoft.com/aml/2001/core",),
     "o": ("urn:schemas-microsoft-com:office:office",),
     "s": (f"{_TRANSITIONAL}/spreadsheetml/2006/main", f"{_STRICT}/spreadsheetml/main"),
@@ -45,6 +54,7 @@ NAMESPACES: dict[str, tuple[str, ...]] = {
     "rel": (f"{_TRANSITIONAL}/package/2006/relationships",),
     "cp": (f"{_TRANSITIONAL}/package/2006/metadata/core-properties",),
     "dc": ("http://purl.org/dc/elements/1.1/",),
+    "o": ("urn:schemas-microsoft-com:office:office",),
     "tc": ("http://schemas.microsoft.com/office/spreadsheetml/2018/threadedcomments",),
 }
 

@@ -7,15 +7,17 @@ read. Does not: read slide masters and layouts (their text is decoration), pictu
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import BinaryIO
 
 from helpers.errors import Unread, limit_reached
+from helpers.extract.alternative import alternative
 from helpers.extract.archive import SMALLER, Archive
 from helpers.extract.blocks import CELL_SEPARATOR, Block, Context, Item, Location, Notice
 from helpers.extract.drawing import shown_texts
 from helpers.extract.embedded import embedded
+from helpers.extract.embedded_objects import part_equation
 from helpers.extract.equations import read_equation
 from helpers.extract.markup import Attributes, OnEnd, OnStart, Scanner, first, names, severed, table
 from helpers.extract.opc import NAMESPACES, Package
@@ -105,7 +107,11 @@ class _Presentation:
             yield Notice("part_unread", error.reason, place)
 
     def _shapes(self, part: str, place: Location, notes: bool) -> Iterator[Block]:
-        shapes = _Shapes(part, place, notes, self._footers)
+        def formula(relation: str) -> str:
+            arrow = self._package.relationships(part).get(relation)
+            return part_equation(self._package, arrow)
+
+        shapes = _Shapes(part, place, notes, self._footers, formula)
         held: list[Block] | None = []
         for _ in shapes.scanner.scan(self._package.follow(part)):
             shapes.relieve()
@@ -133,7 +139,15 @@ class _Table:
 class _Shapes:
     """One slide's or notes page's shapes as a stream."""
 
-    def __init__(self, part: str, place: Location, notes: bool, footers: set[str]) -> None:
+    def __init__(
+        self,
+        part: str,
+        place: Location,
+        notes: bool,
+        footers: set[str],
+        formula: Callable[[str], str],
+    ) -> None:
+        self._formula = formula
         self.found: list[Block] = []
         self._place = place
         self._notes = notes
@@ -152,8 +166,10 @@ class _Shapes:
         return {
             "p:sp": self._shape,
             "p:ph": self._placeholder,
+            "p:cNvPr": self._picture,
             "a:t": self._text,
             "m:oMath": self._equation,
+            "p:oleObj": self._object,
             "a:br": lambda _: self._parts.append("\n"),
             "a:fld": self._field,
             "a:tbl": lambda _: self._tables.append(_Table()),
@@ -185,6 +201,11 @@ class _Shapes:
     def _shape(self, attributes: Attributes) -> None:
         self._holder = ""
 
+    def _picture(self, attributes: Attributes) -> None:
+        text = alternative(attributes.get("descr", ""), attributes.get("title", ""))
+        if text and all(block.text != text for block in self.found):
+            self.found.append(Block(text, location=self._place))
+
     def _placeholder(self, attributes: Attributes) -> None:
         self._holder = attributes.get("type", "body")
 
@@ -198,6 +219,14 @@ class _Shapes:
             self._parts.append(text)
 
         read_equation(self.scanner, done)
+
+    def _object(self, attributes: Attributes) -> None:
+        """An equation of the old editor or of MathType."""
+        if attributes.get("progId", "").startswith("Equation"):
+            text = self._formula(first(attributes, _RELATION))
+            self._texts += bool(text)
+            if text:
+                self._emit(text, "paragraph")
 
     def _field(self, attributes: Attributes) -> None:
         if attributes.get("type") == "slidenum":

@@ -10,6 +10,7 @@ from helpers.extract import opc
 from helpers.extract.blocks import Location
 from helpers.extract.docx import read
 from helpers.limits import MARKUP_DEPTH
+from tests.extract import compound_files, mtef_files
 from tests.extract.office_files import (
     MC,
     W,
@@ -306,6 +307,10 @@ def test_smart_art_and_charts_are_read_where_they_stand() -> None:
     assert texts(read, data) == ["From here", "Sales", "North | South"]
 
 
+def equation_object() -> bytes:
+    return compound_files.packed({"Equation Native": mtef_files.stream(mtef_files.signs("x=2"))})
+
+
 MATH = 'xmlns:m="http://schemas.openxmlformats.org/officeDocument/2006/math"'
 HALF = (
     "<m:oMath><m:f><m:num><m:r><w:rPr><w:i/></w:rPr><m:t>π</m:t></m:r></m:num><m:den><m:r>"
@@ -331,6 +336,19 @@ def test_equations_on_their_own_are_paragraphs_and_deleted_ones_are_left_out() -
     )
     half = r"[math: \frac{\pi}{2}]"
     assert texts(read, docx(body)) == [half * 2, "kept", f"{half} | x", half]
+
+
+def test_an_equation_of_the_old_editor_stands_in_its_sentence() -> None:
+    drawn = f"<w:object {MATH} xmlns:o='urn:schemas-microsoft-com:office:office'>"
+    body = (
+        f"<w:p>{run('so ')}<w:r>{drawn}<o:OLEObject ProgID='Equation.3' r:id='rId1'/></w:object>"
+        f"<w:object xmlns:o='urn:schemas-microsoft-com:office:office'><o:OLEObject"
+        f" ProgID='Equation.DSMT4' r:id='rId9'/></w:object></w:r>{run(' is')}</w:p>"
+    )
+    data = docx(
+        body, {"word/embeddings/o.bin": equation_object()}, oleObject__rId1="embeddings/o.bin"
+    )
+    assert texts(read, data) == ["so [math: x = 2] is"]
 
 
 def core(title: str) -> dict[str, str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from helpers.extract.blocks import Location
 from helpers.extract.pptx import read
+from tests.extract import compound_files, mtef_files
 from tests.extract.office_files import (
     A,
     P,
@@ -89,6 +90,22 @@ def test_an_equation_stands_in_its_sentence_and_its_picture_is_left_out() -> Non
         f"<mc:Fallback>{shape('picture')}</mc:Fallback></mc:AlternateContent>"
     )
     assert texts(read, pptx(slide)) == [r"so [math: x \leq \sqrt{2}] is"]
+
+
+def test_an_equation_of_the_old_editor_stands_at_its_slide_once() -> None:
+    equation = compound_files.packed(
+        {"Equation Native": mtef_files.stream(mtef_files.signs("x=2"))}
+    )
+    frame = "<p:graphicFrame><p:oleObj progId='Equation.3' r:id='rId1'/></p:graphicFrame>"
+    slide = (
+        f"<mc:AlternateContent><mc:Choice>{frame}</mc:Choice>"
+        f"<mc:Fallback>{frame}</mc:Fallback></mc:AlternateContent>"
+    )
+    extra = {
+        "ppt/slides/_rels/slide0.xml.rels": relations(oleObject__rId1="../embeddings/o.bin"),
+        "ppt/embeddings/o.bin": equation,
+    }
+    assert texts(read, pptx(slide, extra=extra)) == ["[math: x = 2]"]
 
 
 def test_notes_and_comments_stand_at_their_slide() -> None:
