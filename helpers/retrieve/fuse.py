@@ -106,11 +106,20 @@ def _ordered(sums: _Sums, passages: Mapping[int, Passage]) -> list[int]:
 
 
 def _scores(words: _Sums, meaning: Leg, order: Sequence[int]) -> dict[int, float]:
-    """Meaning and words added up, for every chunk that either found."""
-    weight = _weight(meaning)
+    """Meaning and words added up, for every chunk that either found.
+
+    What words prove counts as far as meaning can see: two passages have vectors with the square
+    of the share that it sees. For the rest words count as they do alone.
+    """
+    weight, seen = _weight(meaning), meaning.share**2
     near = dict(meaning.also) | {hit.chunk: hit.score for hit in meaning.hits}
     chunks = dict.fromkeys([*order, *(hit.chunk for hit in meaning.hits)])
-    return {i: words.proven.get(i, 0.0) + weight * near.get(i, 0.0) for i in chunks}
+    return {
+        i: seen * words.proven.get(i, 0.0)
+        + (1 - seen) * words.scores.get(i, 0.0)
+        + weight * near.get(i, 0.0)
+        for i in chunks
+    }
 
 
 def _ranks(order: Sequence[int], meaning: Leg) -> dict[int, float]:

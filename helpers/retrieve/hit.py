@@ -40,6 +40,7 @@ class Leg:
     reason: str | None = None
     also: Mapping[int, float] = field(default_factory=dict)  # its scores of other legs' hits
     weight: float | None = None  # of its scores, where that is not the same for every search
+    share: float = 1.0  # of the index that it can find anything in
 
     @property
     def near(self) -> tuple[Hit, ...]:

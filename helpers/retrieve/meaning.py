@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from helpers.semantic.client import Pending, WorkerSlot
 
 NAME = "semantic"
-SAY = 1.4  # of nearness beside words, times the model's weight; 1.3 to 1.5 keep every set
+SAY = 1.4  # of nearness beside words, times the model's weight; 1.3 and 1.4 keep every set
 NO_VECTORS = "the chunks have not got their vectors yet"
 SYNC = "Run a sync (python3 rag_sync.py)"
 
@@ -123,6 +123,7 @@ class Question:
         self._base = described.background_mean
         # What is nearest says little while much is unseen: two passages are compared by meaning
         # only where both have vectors. With half of them, this keeps every set above keywords.
+        self._share = fraction
         self._weight = SAY * fraction**2 * (1 - self._base) / described.fusion_weight
         self._begun = time.perf_counter()
 
@@ -138,7 +139,7 @@ class Question:
         )
         scores = {chunk: self._calibrated(cosine) for chunk, cosine in also}
         ms = (time.perf_counter() - self._begun) * 1000
-        return Leg(NAME, hits, ms, also=scores, weight=self._weight)
+        return Leg(NAME, hits, ms, also=scores, weight=self._weight, share=self._share)
 
     def _calibrated(self, cosine: float) -> float:
         return max(0.0, (cosine - self._base) / (1 - self._base))

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from hypothesis import given
+from hypothesis import strategies as st
+
 from helpers.retrieve.fuse import fuse
 from helpers.retrieve.hit import Hit, Leg
 from helpers.retrieve.passages import Passage
@@ -86,6 +89,48 @@ def test_a_chunk_without_vectors_keeps_its_place_by_words() -> None:
 
 def test_chunks_without_vectors_all_keep_the_order_of_words() -> None:
     assert order(by_words((3, 0.9), (1, 0.5), (2, 0.4)), by_meaning()) == [3, 1, 2]
+
+
+@given(
+    words=st.lists(st.tuples(st.integers(1, 30), st.floats(0.01, 1), st.floats(0, 1)), max_size=30),
+    near=st.lists(st.tuples(st.integers(1, 40), st.floats(0, 1)), max_size=30),
+    bare=st.sets(st.integers(1, 30)),
+    share=st.floats(0.01, 1),
+    weight=st.floats(0, 20),
+    rule=st.sampled_from(["score", "rrf"]),
+)
+def test_documents_not_yet_embedded_keep_their_keyword_rank(
+    words: list[tuple[int, float, float]],
+    near: list[tuple[int, float]],
+    bare: set[int],
+    share: float,
+    weight: float,
+    rule: str,
+) -> None:
+    """However meaning judges the others: `bare` are the chunks that have no vectors."""
+    rows = {number: passage(number) for number in range(1, 41)}
+    hits = {chunk: Hit(chunk, score, proof=score * proof) for chunk, score, proof in words}
+    seen = {chunk: Hit(chunk, score) for chunk, score in near if chunk not in bare}
+    keyword = Leg("keyword", tuple(hits.values()))
+    also = {chunk: 0.1 for chunk in hits if chunk not in bare and chunk not in seen}
+    meaning = Leg("semantic", tuple(seen.values()), also=also, weight=weight, share=share)
+    alone = [item.passage.id for item in fuse([keyword], rows)]
+    found = fuse([keyword, meaning], rows, rule)
+    together = [item.passage.id for item in found]
+    assert set(together) == set(hits) | set(seen)
+    kept = [chunk for chunk in alone if chunk in bare]
+    assert [chunk for chunk in together if chunk in bare] == kept
+    assert all(together.index(chunk) <= alone.index(chunk) for chunk in kept)
+    scores = [item.score for item in found]
+    assert scores == sorted(scores, reverse=True)
+
+
+def test_the_less_meaning_sees_the_more_words_count_as_they_do_alone() -> None:
+    words = Leg("keyword", (Hit(1, 0.9, proof=0.1), Hit(2, 0.8, proof=0.7)))
+    also = {1: 0.2, 2: 0.2}
+    for share, expected in ((1.0, [2, 1]), (0.9, [2, 1]), (0.2, [1, 2]), (0.01, [1, 2])):
+        near = Leg("semantic", also=also, weight=2.0 * share**2, share=share)
+        assert order(words, near) == expected, share
 
 
 def test_scores_fall_although_places_are_kept() -> None:
