@@ -13,6 +13,8 @@ import zipfile
 import zlib
 from collections.abc import Callable
 
+from tests.extract import hangul_files as hangul
+
 MARKER = "งบประมาณ 예산 budget"
 LEAK = "LEAKED-CONTENT"
 OFFICE = "http://schemas.openxmlformats.org"
@@ -118,6 +120,11 @@ def odf(kind: str, text: str = MARKER, prolog: str = "") -> bytes:
     return container({"mimetype": mime, "content.xml": content}, stored="mimetype")
 
 
+def hwpx(text: str = MARKER, prolog: str = "") -> bytes:
+    body = hangul.section(hangul.p(text))
+    return hangul.hwpx(body.replace("?>", f"?>{prolog}", 1))
+
+
 def pdf(*contents: bytes, filters: str = "", pages: int = 1) -> bytes:
     """A PDF whose pages all show the stream `contents[0]`; further streams are objects 5, 6, ..."""
     kids = " ".join(f"{10 + page} 0 R" for page in range(pages))
@@ -163,6 +170,11 @@ WHOLE: dict[str, bytes] = {
     "a.odt": odf("text"),
     "a.ods": odf("spreadsheet"),
     "a.odp": odf("presentation"),
+    "a.hwp": hangul.hwp([hangul.para(MARKER), hangul.grid([["a", "b"], ["1", MARKER]])]),
+    "lent.hwp": hangul.distributed([hangul.para(MARKER)]),
+    "a.hwpx": hwpx(),
+    "a.hml": f"<HWPML><BODY><SECTION><P><TEXT><CHAR>{MARKER}</CHAR></TEXT></P></SECTION></BODY>"
+    "</HWPML>".encode(),
     "a.pdf": pdf(show("The budget of this year\nis two million")),
     "flate.pdf": pdf(zlib.compress(show("A packed page")), filters="/Filter /FlateDecode"),
     "a.txt": f"{MARKER}\n\nsecond paragraph\n".encode(),
@@ -285,10 +297,13 @@ def _aliases() -> bytes:
 BOMBS: dict[str, Callable[[], bytes]] = {
     "nested.pdf": lambda: _flate(bytes(100_000_000), times=3),
     "overlapping.docx": lambda: overlapping(5_000, 4_000_000),
+    "letters.hwp": lambda: hangul.hwp(hangul.deflated(bytes(400_000_000))),
     "string.xlsx": lambda: xlsx(strings=_strings(f"<si><t>{'x' * 200_000_000}</t></si>")),
     "deep.odt": lambda: odf("text", "<text:span>" * 300_000 + "x" + "</text:span>" * 300_000),
     "deep.json": lambda: b"[" * 5_000_000,
     "strings.xlsx": lambda: xlsx(strings=_strings("<si><t>x</t></si>" * 6_000_000)),
+    "cells.hwp": lambda: hangul.hwp(hangul.deflated(_cells() * 100_000)),
+    "deep.hwpx": lambda: hwpx(text="<hp:tbl>" * 300_000 + "x"),
     "big.png": lambda: png(50_000),
     "attribute.pptx": lambda: changed(
         pptx(), "ppt/slides/slide1.xml", lambda content: content.replace(b"<a:p>", _wide_tag())
@@ -307,6 +322,11 @@ BOMBS: dict[str, Callable[[], bytes]] = {
     "brackets.md": lambda: b"[" * 3_000_000 + b"](" * 1_000_000,
     "table.md": lambda: b"|" * 3_000_000 + b"\n" + b"|-" * 2_000_000,
 }
+
+
+def _cells() -> bytes:
+    empty = [hangul.cell(0, number, hangul.para("")) for number in range(9)]
+    return hangul.written([hangul.para("", hangul.table(9, *empty))])
 
 
 def _wide_tag() -> bytes:

@@ -155,6 +155,7 @@ PLACES: dict[str, tuple[str, Callable[[str, str], bytes]]] = {
     "pptx": ("ppt/slides/slide1.xml", documents.pptx),
     "odt": ("content.xml", lambda text, prolog: documents.odf("text", text, prolog)),
     "ods": ("content.xml", lambda text, prolog: documents.odf("spreadsheet", text, prolog)),
+    "hwpx": ("Contents/section0.xml", documents.hwpx),
     "odp": ("content.xml", lambda text, prolog: documents.odf("presentation", text, prolog)),
 }
 
@@ -190,7 +191,7 @@ def test_25_every_doctype_is_refused_without_file_or_network_access(watch, door,
             named.append((f"{kind}.{ending}", document))
             named.append((f"{kind} in UTF-16.{ending}", documents.in_utf_16(document, part)))
     outcomes = list(watch(workers=2).read(named))
-    assert len(outcomes) == 108
+    assert len(outcomes) == 2 * 9 * len(PLACES)
     for outcome in outcomes:
         assert outcome.error is not None, outcome.name
         assert outcome.error.code in ("corrupt", "limit_reached"), outcome.name
@@ -248,7 +249,20 @@ def test_27_mutations_of_real_files_give_text_or_typed_errors(
     watch, points: Points, shared, record_property
 ) -> None:
     count = points(SAMPLE, MUTATIONS)
-    endings = ("pdf", "docx", "xlsx", "pptx", "odt", "ods", "odp", "html", "csv", "md")
+    endings = (
+        "pdf",
+        "docx",
+        "xlsx",
+        "pptx",
+        "odt",
+        "ods",
+        "odp",
+        "hwp",
+        "hwpx",
+        "html",
+        "csv",
+        "md",
+    )
     luck = random.Random(SEED)
     seeds = {
         ending: [
