@@ -113,7 +113,7 @@ class Body:
         while self._tables:
             self._leave()
         for line in "".join(self._stray()).split("\n"):
-            self._put(line.translate(_CLEAN).strip(), Look())
+            self._put(self._clean(line).strip(), Look())
         yield self._out
         self._out = []
 

@@ -206,7 +206,7 @@ def test_a_field_without_a_result_shows_what_it_is_for(code: str, told: str) -> 
 
 
 def test_a_stray_mark_at_the_end_leaves_the_text() -> None:
-    assert texts("one\ntwo \x13 three\nfour") == ["one", "two", "three", "four"]
+    assert texts("one\ntwo \x13 three 😀\nfour") == ["one", "two", "three 😀", "four"]
 
 
 def test_a_stray_field_mark_does_not_swallow_the_document() -> None:
