@@ -2,7 +2,7 @@
 
     python -I -S -B launch.py PARENT MEMORY CPU-SECONDS FILE-BYTES PROGRAM ARGUMENT…
 
-Promises: the program runs at a low priority, ends when its parent does (Linux), and cannot use
+Promises: the program runs at a low priority, writes for its owner alone, ends when its parent does (Linux), and cannot use
 more memory, processor time or disk than it was given, where the system can hold it to that.
 Does not: import anything of this project, so that it starts in the time of a bare Python.
 """
@@ -41,6 +41,7 @@ def _bind(parent: int, memory: int, cpu_s: int, file_bytes: int) -> None:
         value = value if hard == resource.RLIM_INFINITY else min(value, hard)
         with contextlib.suppress(OSError, ValueError):  # macOS holds no address space
             resource.setrlimit(which, (value, value))
+    os.umask(0o077)  # what it writes is a document's content
     with contextlib.suppress(OSError):
         os.nice(NICE)
     if sys.platform == "linux":
