@@ -2,8 +2,9 @@
 
     python -I -S -B launch.py PARENT MEMORY CPU-SECONDS FILE-BYTES PROGRAM ARGUMENT…
 
-Promises: the program runs at a low priority, writes for its owner alone, ends when its parent does (Linux), and cannot use
-more memory, processor time or disk than it was given, where the system can hold it to that.
+Promises: the program runs at a low priority, writes for its owner alone, ends when its parent
+does (Linux), and cannot use more memory, processor time or disk than it was given, where the
+system can hold it to that.
 Does not: import anything of this project, so that it starts in the time of a bare Python.
 """
 
