@@ -1,7 +1,7 @@
 """WordprocessingML as a stream: elements in, paragraphs and table rows out.
 
 Promises: constant memory whatever the part's size (a paragraph or cell without end is cut);
-what is deleted, moved away or a field's code is left out.
+what is deleted, moved away or a field's code is left out, but for a field that shows only that.
 Does not: open parts or resolve relationships; an include names the relationship's id.
 """
 
@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from helpers.extract.alternative import alternative
 from helpers.extract.blocks import CELL_SEPARATOR, Location
+from helpers.extract.doc_fields import shown
 from helpers.extract.docx_styles import VALUE, Styles
 from helpers.extract.equations import read_equation
 from helpers.extract.markup import (
@@ -36,6 +37,9 @@ _TYPE = names("w:type", NAMESPACES)
 _SYMBOL = names("w:char", NAMESPACES)
 _RELATION = names("r:id", NAMESPACES)
 _PROGRAM = "ProgID"
+_FIELD = names("w:fldCharType", NAMESPACES)
+_FIELDS = 32  # fields within fields
+_CODE_CHARS = 4_096  # code points of a field's code
 _DIAGRAM = names("r:dm", NAMESPACES)
 _SEPARATORS = ("separator", "continuationSeparator", "continuationNotice")
 
@@ -102,6 +106,7 @@ class WordScanner:
         self._tables: list[_Table] = []
         self._branches: list[int] = []
         self._texts = 0
+        self._fields: list[list[str] | None] = []  # codes of open fields, None beside a result
         self._pictures: set[str] = set()
         self.scanner = Scanner(
             part, table(self._starts(), NAMESPACES), table(self._ends(), NAMESPACES)
@@ -154,12 +159,14 @@ class WordScanner:
             "dgm:relIds": lambda attributes: self._include("drawing", first(attributes, _DIAGRAM)),
             "m:oMath": self._equation,
             "o:OLEObject": self._object,
+            "w:fldChar": self._field,
+            "w:instrText": self._code,
         }
 
     def _ends(self) -> dict[str, OnEnd]:
         return {
             "w:p": self._paragraph_end,
-            "w:t a:t": lambda: self.scanner.collect(None),
+            "w:t a:t w:instrText": lambda: self.scanner.collect(None),
             "w:tbl": lambda: self._tables and self._tables.pop(),
             "w:tr": self._row_end,
             "w:trPr": lambda: self._row_properties(False),
@@ -204,6 +211,23 @@ class WordScanner:
             text = self._formula(first(attributes, _RELATION))
             self._texts += bool(text)
             self._write(text)
+
+    def _field(self, attributes: Attributes) -> None:
+        """A field without a result, such as a formula of EQ, shows what its code says."""
+        kind = first(attributes, _FIELD)
+        if kind == "begin" and len(self._fields) < _FIELDS:
+            self._fields.append([])
+        elif kind == "separate" and self._fields:
+            self._fields[-1] = None
+        elif kind == "end" and self._fields:
+            code = self._fields.pop()
+            if code:
+                self._write(shown("".join(code)))
+
+    def _code(self, attributes: Attributes) -> None:
+        code = self._fields[-1] if self._fields else None
+        if code is not None and sum(map(len, code)) < _CODE_CHARS:
+            self.scanner.collect(code.append)
 
     def _symbol(self, attributes: Attributes) -> None:
         code = first(attributes, _SYMBOL)

@@ -351,6 +351,24 @@ def test_an_equation_of_the_old_editor_stands_in_its_sentence() -> None:
     assert texts(read, data) == ["so [math: x = 2] is"]
 
 
+def field(code: str, result: str = "") -> str:
+    def mark(kind: str) -> str:
+        return f"<w:r><w:fldChar w:fldCharType='{kind}'/></w:r>"
+
+    shown = mark("separate") + run(result) if result else ""
+    return f"{mark('begin')}<w:r><w:instrText>{code}</w:instrText></w:r>{shown}{mark('end')}"
+
+
+def test_a_field_without_a_result_shows_its_formula() -> None:
+    nested = field("IF " + field("PAGE") + " = 1", "yes")
+    half = field(r" EQ \f(1,2) ")
+    body = (
+        f"<w:p>{run('a ')}{half}{run(' b ')}{field('PAGE', '7')}{nested}</w:p>"
+        "<w:p><w:r><w:fldChar w:fldCharType='end'/></w:r></w:p>"
+    )
+    assert texts(read, docx(body)) == [r"a [math: \frac{1}{2}] b 7yes"]
+
+
 def core(title: str) -> dict[str, str]:
     return {
         "_rels/.rels": relations(**{"core-properties": "docProps/core.xml"}),
