@@ -1,4 +1,4 @@
-"""What is embedded in a binary Word document or PowerPoint presentation.
+"""What is embedded in a binary Word document, workbook or PowerPoint presentation.
 
 Sources: [MS-DOC] 2.4.9 (ObjectPool), [MS-PPT] 2.10 (external objects), [MS-OLEDS].
 Promises: equations of Equation Editor and MathType come as LaTeX, for the place where they
@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from helpers.errors import Unread
 from helpers.extract import nested
 from helpers.extract.blocks import Context, Item
-from helpers.extract.compound import MAGIC, STORAGE, CompoundFile
+from helpers.extract.compound import MAGIC, STORAGE, CompoundFile, Entry
 from helpers.extract.compound_part import taken_out
 from helpers.extract.embedded import read_object
 from helpers.extract.equations import latex_of_mtef, marked
@@ -47,7 +47,16 @@ def pool_equation(container: CompoundFile, number: int) -> str:
 
 def pool_documents(container: CompoundFile, ctx: Context) -> Iterator[Item]:
     """The documents embedded in a Word document."""
-    storages = [entry for entry in container.below((POOL,)) if entry.kind == STORAGE]
+    return _documents(container, [e for e in container.below((POOL,)) if e.kind == STORAGE], ctx)
+
+
+def book_documents(container: CompoundFile, ctx: Context) -> Iterator[Item]:
+    """The documents embedded in a workbook."""
+    kept = [e for e in container.below() if e.kind == STORAGE and e.path[-1][:3] == "MBD"]
+    return _documents(container, kept, ctx)
+
+
+def _documents(container: CompoundFile, storages: list[Entry], ctx: Context) -> Iterator[Item]:
     if storages:
         ctx = nested.opened(ctx)
     for number, entry in enumerate(storages, 1):

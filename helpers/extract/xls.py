@@ -16,6 +16,7 @@ from helpers.errors import Unread
 from helpers.extract import properties
 from helpers.extract.blocks import Context, Item, Metadata, Notice
 from helpers.extract.compound import MAGIC, RESAVE, CompoundFile, Stream
+from helpers.extract.embedded_objects import book_documents
 from helpers.extract.sheets import SheetRows, Told, comment, drawing, margins
 from helpers.extract.xls_book import CHART, MODULE, Book, BoundSheet, read_book, sheet_places
 from helpers.extract.xls_records import BOF, OLD_BOFS
@@ -42,6 +43,7 @@ def read(file: BinaryIO, ctx: Context) -> Iterator[Item]:
     book = read_book(cast(BinaryIO, stream), ctx.heartbeat)
     yield properties.metadata(container, book.codec)
     yield from _Workbook(book, ctx).items()
+    yield from book_documents(container, ctx)
 
 
 def _workbook_stream(container: CompoundFile) -> Stream:
