@@ -23,6 +23,7 @@ _QUICK_DECIMALS = 3  # ... to so many decimal places ...
 _QUICK_DOUBT = 1e-3  # ... unless they lie this close to where rounding changes
 
 Render = Callable[[str], str]
+Show = Callable[[float], str]
 
 _SHORT = re.compile(r"-?(?:0|[1-9][0-9]{0,14})(?:\.[0-9]*[1-9])?")
 _EPOCH_1900 = datetime(1899, 12, 30)
@@ -70,6 +71,32 @@ def renderer(code: str, epoch_1904: bool = False) -> Render:
     if all(token.kind in ("literal", "general") and not token.text.strip() for token in main):
         return plain
     return _number_renderer([_Number.of(section) for section in sections])
+
+
+def number_renderer(code: str, epoch_1904: bool = False) -> Show:
+    """The same for numbers that are no text yet."""
+    render = renderer(code, epoch_1904)
+    if render is plain:
+        return plain_number
+    quick = getattr(render, "quick", None)
+
+    def show(value: float) -> str:
+        text = quick(value) if quick is not None else None
+        return text if text is not None else render(raw_number(value))
+
+    return show
+
+
+def plain_number(value: float) -> str:
+    """A number without a format."""
+    if value.is_integer() and -1e15 < value < 1e15:
+        return str(int(value))
+    return plain(repr(value))
+
+
+def raw_number(value: float) -> str:
+    """A number as .xlsx writes it."""
+    return str(int(value)) if value.is_integer() and abs(value) < 1e15 else repr(value)
 
 
 def plain(raw: str) -> str:
@@ -335,16 +362,21 @@ def _number_renderer(sections: list[_Number]) -> Render:
     before = first.before.lstrip()
     after = (("%" if first.percent else "") + first.after).rstrip()
 
-    def render(raw: str) -> str:
-        """The quick way: what binary fractions might round otherwise takes the exact one."""
-        try:
-            value = float(raw) * factor
-        except ValueError:
-            return exact(raw)
+    def quick(value: float) -> str | None:
+        """The quick way; None for what binary fractions might round otherwise."""
+        value *= factor
         if not 0 < value < _QUICK_MOST or abs(value * unit % 1 - 0.5) < _QUICK_DOUBT:
-            return exact(raw)
+            return None
         return f"{before}{value:{shape}}{after}"
 
+    def render(raw: str) -> str:
+        try:
+            shown = quick(float(raw))
+        except ValueError:
+            return exact(raw)
+        return exact(raw) if shown is None else shown
+
+    render.quick = quick  # type: ignore[attr-defined]
     return render
 
 

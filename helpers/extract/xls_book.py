@@ -10,7 +10,6 @@ Does not: read cells.
 
 from __future__ import annotations
 
-import functools
 import struct
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -20,7 +19,7 @@ from helpers.errors import Unread, limit_reached
 from helpers.extract import xls_protection
 from helpers.extract.archive import RESAVE, SMALLER
 from helpers.extract.codepages import codec_of_charset, codec_of_page
-from helpers.extract.number_format import BUILT_IN, Render, plain, renderer
+from helpers.extract.number_format import BUILT_IN, Show, number_renderer, plain_number
 from helpers.extract.xls_records import (
     BOF,
     CONTINUE,
@@ -44,8 +43,6 @@ _STYLES = 65_536  # cell formats, fonts and number formats looked at
 _CODE_PAGE, _FONT, _BOUND_SHEET, _EPOCH, _SST = 0x42, 0x31, 0x85, 0x22, 0xFC
 _SHEET_HEAD = 0x8F
 _FORMATS, _CELL_FORMATS = (0x1E, 0x41E), (0x43, 0x243, 0x443, 0xE0)
-
-Show = Callable[[float], str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,8 +207,8 @@ class _Globals:
             usual = BUILT_IN.get(number, "General") if self._biff >= 5 else "General"
             raw = self._codes.get(number)
             code = usual if raw is None else self._code(raw, codec)
-            render = renderer(code, self._epoch_1904)
-            known[number] = shown(render), shown_packed(render)
+            show = number_renderer(code, self._epoch_1904)
+            known[number] = shown(show), shown_packed(show)
         return [known[number][0] for number in numbers], [known[number][1] for number in numbers]
 
     def _code(self, raw: bytes, codec: str) -> str:
@@ -279,29 +276,28 @@ def sheet_places(book: Book, beat: Callable[[], None]) -> list[tuple[str, int]]:
 # --- numbers ----------------------------------------------------------------------------------
 
 
-def shown(render: Render) -> Show:
-    """A cell's number as text; columns repeat themselves."""
+class _Shown(dict[float, str]):
+    """What numbers are shown as: columns repeat themselves."""
 
-    @functools.lru_cache(REMEMBERED)
-    def show(value: float) -> str:
-        return render(raw_number(value))
+    def __init__(self, show: Show) -> None:
+        self._show = show
 
-    return show
+    def __missing__(self, value: float) -> str:
+        text = self._show(value)
+        if len(self) >= REMEMBERED:
+            self.clear()
+        self[value] = text
+        return text
 
 
-def shown_packed(render: Render) -> Show:
+def shown(show: Show) -> Show:
+    """A cell's number as text."""
+    return _Shown(show).__getitem__
+
+
+def shown_packed(show: Show) -> Show:
     """The same for numbers in the short form RK."""
-
-    @functools.lru_cache(REMEMBERED)
-    def show(packed: float) -> str:
-        return render(raw_number(rk_number(int(packed))))
-
-    return show
-
-
-def raw_number(value: float) -> str:
-    """A number as .xlsx writes it."""
-    return str(int(value)) if value.is_integer() and abs(value) < 1e15 else repr(value)
+    return _Shown(lambda packed: show(rk_number(int(packed)))).__getitem__
 
 
 def rk_number(packed: int) -> float:
@@ -313,5 +309,5 @@ def rk_number(packed: int) -> float:
     return value / 100 if packed & 1 else value
 
 
-shown_plainly: Show = shown(plain)
-packed_shown_plainly: Show = shown_packed(plain)
+shown_plainly: Show = shown(plain_number)
+packed_shown_plainly: Show = shown_packed(plain_number)

@@ -9,6 +9,7 @@ Does not: calculate; a formula gives the value it had when saved.
 
 from __future__ import annotations
 
+import re
 import struct
 from collections.abc import Iterator
 
@@ -25,11 +26,13 @@ from helpers.extract.xls_records import (
     narrow,
     wide,
 )
+from helpers.extract.xls_runs import RowShapes, Shape
 
 _LABEL_SST, _NUMBER, _RK, _MUL_RK = 0xFD, 0x203, 0x27E, 0xBD
 _LABEL, _RICH_LABEL, _BOOL_ERROR, _STRING = 0x204, 0xD6, 0x205, 0x207
 _FORMULA, _FORMULA_3, _FORMULA_4 = 0x06, 0x206, 0x406
-_BLANKS = (0x201, 0xBE, 0x208, 0xD7)  # BLANK, MULBLANK, ROW, DBCELL: by the thousand
+_ROW, _BLANKS = 0x208, (0x201, 0xBE, 0xD7)  # BLANK, MULBLANK, DBCELL: by the thousand
+_ROW_RECORDS = re.compile(rb"(?:\x08\x02\x10\0.{16})+", re.DOTALL)
 _OBJECT, _TEXT_OBJECT, _NOTE, _SERIES_TEXT = 0x5D, 0x1B6, 0x1C, 0x100D
 _HEADER, _FOOTER, _HEADER_FOOTER = 0x14, 0x15, 0x89C
 _OLD_INTEGER, _OLD_NUMBER, _OLD_LABEL, _OLD_BOOL_ERROR, _OLD_STRING = 2, 3, 4, 5, 7
@@ -59,6 +62,7 @@ class SheetScanner:
         self._order = _Order(rows)
         self._cells: list[str] = []
         self._row = self._column = -1
+        self._shapes = RowShapes(book)
         self._nested = 0
         self._string: LongText | None = None  # a formula's text that goes on
         self._text: LongText | None = None  # a text box's that goes on
@@ -98,7 +102,7 @@ class SheetScanner:
         strings, shows, packed = book.strings, book.shows, book.packed
         unpack, string_of = struct.Struct("<HHHHH").unpack_from, struct.Struct("<I").unpack_from
         packed_of, add = struct.Struct("<i").unpack_from, cells.append
-        current = self._row
+        current, begun, shapes = self._row, -1, self._shapes
         if self._nested:
             at = self._pass_chart(data, at, size)
         while not (self._nested or self._ended):
@@ -111,6 +115,14 @@ class SheetScanner:
                     if cells:
                         order.put(current, self._column, cells)
                         cells.clear()
+                        if begun >= 0:
+                            shapes.learn(data, begun, at)
+                    begun = at
+                    run = shapes.run(data, at, size)
+                    if run is not None:
+                        self._take_rows(data[at : run[1]], run[0])
+                        current, begun, at = self._row, -1, run[1]
+                        continue
                     self._row = current = row
                     self._column = column
                 if kind == _LABEL_SST:
@@ -129,12 +141,26 @@ class SheetScanner:
                     text = self._other_cell(kind, data[at + 4 : end], look)
                 if text:
                     add(text)
+            elif kind == _ROW:
+                found = _ROW_RECORDS.match(data, at, size)
+                end = found.end() if found else end
             elif kind not in _BLANKS:
                 self._take(kind, data[at + 4 : end])
                 if self._nested:
                     end = self._pass_chart(data, end, size)
             at = end
         return at
+
+    def _take_rows(self, run: bytes, shape: Shape) -> None:
+        """Rows of one shape."""
+        order, column = self._order, shape.column
+        row = self._row
+        for row, texts in self._shapes.rows(run, shape):
+            if "" in texts:
+                texts = [text for text in texts if text]
+            if texts:
+                order.put(row, column, texts)
+        self._row = row
 
     def _packed_row(self, body: bytes) -> list[str]:
         packed = self._book.packed

@@ -18,7 +18,7 @@ from helpers.extract.archive import RESAVE, SMALLER, Archive
 from helpers.extract.blocks import Block, Context, Item, Notice
 from helpers.extract.codepages import WIDE
 from helpers.extract.drawing import shape_texts
-from helpers.extract.number_format import BUILT_IN, Render, plain, renderer
+from helpers.extract.number_format import BUILT_IN, Show, number_renderer
 from helpers.extract.opc import Package, Relationship
 from helpers.extract.sheets import (
     SheetRows,
@@ -30,7 +30,6 @@ from helpers.extract.sheets import (
     margins,
 )
 from helpers.extract.xls_book import (
-    Show,
     packed_shown_plainly,
     shown,
     shown_packed,
@@ -73,10 +72,10 @@ class _Workbook:
         yield package.metadata()
         sheets, epoch_1904 = _read_book(package.follow(self._main), self._related)
         for part in package.targets(self._related, "styles"):
-            renders = _read_looks(package.follow(part), epoch_1904)
-            known = {render: (shown(render), shown_packed(render)) for render in set(renders)}
-            self._shows = [known[render][0] for render in renders]
-            self._packed = [known[render][1] for render in renders]
+            looks = _read_looks(package.follow(part), epoch_1904)
+            known = {show: (shown(show), shown_packed(show)) for show in set(looks)}
+            self._shows = [known[show][0] for show in looks]
+            self._packed = [known[show][1] for show in looks]
         for part in package.targets(self._related, "sharedStrings"):
             self._strings = _read_strings(package.follow(part))
         told = Told()
@@ -203,7 +202,7 @@ def _read_book(
     return sheets, epoch_1904
 
 
-def _read_looks(pieces: Iterable[bytes], epoch_1904: bool) -> list[Render]:
+def _read_looks(pieces: Iterable[bytes], epoch_1904: bool) -> list[Show]:
     """How the cells of each style show a number, by style index."""
     codes: dict[int, str] = {}
     cells: list[int] = []
@@ -215,10 +214,10 @@ def _read_looks(pieces: Iterable[bytes], epoch_1904: bool) -> list[Render]:
             inside = kind == _BEGIN_LOOKS
         elif kind == _LOOK and inside and len(cells) < _STYLES:
             cells.append(int.from_bytes(body[2:4], "little"))
-    known: dict[int, Render] = {}
+    known: dict[int, Show] = {}
     for number in set(cells):
         code = codes.get(number, BUILT_IN.get(number, "General"))
-        known[number] = plain if code == "General" else renderer(code, epoch_1904)
+        known[number] = number_renderer(code, epoch_1904)
     return [known[number] for number in cells]
 
 

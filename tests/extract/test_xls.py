@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import datetime
 import io
+import random
 import struct
 from pathlib import Path
 
 import pytest
 
-from helpers.extract import xls_book
+from helpers.extract import xls_book, xls_runs, xls_sheet
 from helpers.extract.blocks import Block, Context, Metadata
+from helpers.extract.number_format import raw_number
 from helpers.extract.xls import read
-from helpers.extract.xls_book import raw_number, rk_number
+from helpers.extract.xls_book import rk_number
 from tests.extract import xls_files as made
 from tests.extract.compound_files import packed as compound
 from tests.extract.office_files import blocks, items, notices, refusal, texts
@@ -301,3 +303,45 @@ def test_every_block_has_a_location() -> None:
     data = xls({"S": made.label(0, 0, "x") + made.comment(0, 0, "y")})
     found = list(read(io.BytesIO(data), Context("a.xls", len(data))))
     assert all(item.location for item in found if isinstance(item, Block))
+
+
+def _table(chance: random.Random) -> bytes:
+    """Rows of a few shapes, some of them odd, some with a gap or a cell more."""
+    shapes = [[chance.randrange(8) for _ in range(chance.randint(1, 5))] for _ in range(4)]
+    found, row = b"", 0
+    shape = shapes[0]
+    for _ in range(300):
+        if chance.random() < 0.1:
+            shape = chance.choice(shapes)
+        row += 1 if chance.random() < 0.95 else chance.randrange(1, 5)
+        for column, kind in enumerate(shape):
+            style = chance.randrange(3) if chance.random() < 0.02 else column % 3
+            found += (
+                made.shared(row, column, chance.randrange(12), style),
+                made.number(row, column, chance.choice((0.5, 1.0, chance.random())), style),
+                made.packed_number(row, column, chance.randrange(900), style),
+                made.packed_row(row, column, chance.randrange(9), chance.randrange(9)),
+                made.formula(row, column, chance.random(), style),
+                record(0x201, struct.pack("<HHH", row, column, 0)),
+                made.truth(row, column, chance.randrange(2)),
+                made.formula_text(row, column, chance.choice("가나다")),
+            )[kind]
+        if chance.random() < 0.03:
+            found += made.label(row, 20, "끝")
+    return found
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_rows_taken_in_runs_are_those_read_one_by_one(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    strings = made.string_table(*(f"글 {at}" if at else "" for at in range(10)))
+    globals_ = [made.number_format(164, "0.0%"), made.look(0), made.look(164), made.look(14)]
+    data = xls({"S": _table(random.Random(seed))}, [*globals_, strings])
+    found = rows(data)
+    for piece in (40, 333, 4_096):
+        monkeypatch.setattr(xls_sheet, "PIECE_BYTES", piece)
+        assert rows(data) == found
+    monkeypatch.setattr(xls_runs.RowShapes, "learn", lambda *_: None)
+    assert rows(data) == found
+    assert len(found) > 200

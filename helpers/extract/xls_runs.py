@@ -1,0 +1,147 @@
+"""Runs of rows that are made alike, taken many at a time.
+
+In a table of a binary workbook row follows row with the same kinds of cells in the same columns
+and looks; only the values differ. The shape of one row, written as a pattern, finds how far the
+run goes, and one unpacking gives each row's values.
+
+Promises: a run ends where a record differs in kind, length, column or look, or where a row has a
+cell more; what is in it are complete records.
+Does not: read records whose length is that of their text.
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from helpers.extract.xls_book import Book, packed_shown_plainly, shown_plainly
+
+LABEL_SST, NUMBER, RK, MUL_RK, FORMULA = 0xFD, 0x203, 0x27E, 0xBD, 0x06
+BLANK, MUL_BLANK = 0x201, 0xBE
+SHAPES = 32  # shapes of one sheet that are made into patterns
+SHAPE_BYTES = 4_096  # bytes of a row that may become a shape
+TRIED = 3  # shapes of late that are tried where a row begins
+
+_HEAD = struct.Struct("<HHHHH")
+_LENGTHS = {LABEL_SST: 10, NUMBER: 14, RK: 10, BLANK: 6}
+
+Row = tuple[int, list[str]]  # counted from 0; texts of its cells, empty ones among them
+Shown = Callable[[Any], str]
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """A row's pattern, the layout of its values, and how each of them is shown."""
+
+    column: int
+    pattern: re.Pattern[bytes]
+    layout: struct.Struct
+    shows: Sequence[Shown]
+
+
+class RowShapes:
+    """The shapes of one sheet's rows; `learn` them, then ask `run` where a row begins."""
+
+    def __init__(self, book: Book) -> None:
+        self._book = book
+        self._known: dict[bytes, Shape] = {}
+        self._late: list[Shape] = []
+        self._length = 0
+
+    def learn(self, data: bytes, begin: int, end: int) -> None:
+        """The records of one whole row; what is as long as the row before may come again."""
+        length, self._length = self._length, end - begin
+        if length == end - begin and length <= SHAPE_BYTES and len(self._known) < SHAPES:
+            shape = self._shape(data[begin:end])
+            if shape is not None and shape not in self._late:
+                self._late = [shape, *self._late[: TRIED - 1]]
+
+    def run(self, data: bytes, at: int, size: int) -> tuple[Shape, int] | None:
+        """The shape of the rows that begin at `at`, and where they end; the last row of the data
+        is left, for it may go on."""
+        for shape in self._late:
+            found = shape.pattern.match(data, at, size)
+            if found is not None:
+                end = found.end()
+                if end + 6 > size:
+                    end -= shape.layout.size
+                if end > at:
+                    return shape, end
+        return None
+
+    def rows(self, data: bytes, shape: Shape) -> Iterator[Row]:
+        """The rows of a run; a shared string that is not there is an empty cell."""
+        shows = shape.shows
+        for row, *values in shape.layout.iter_unpack(data):
+            try:
+                texts = [show(value) for show, value in zip(shows, values, strict=True)]
+            except IndexError:
+                texts = [_safely(show, value) for show, value in zip(shows, values, strict=True)]
+            yield row, texts
+
+    def _shape(self, row: bytes) -> Shape | None:
+        layout, pattern, shows = "<", b"", []
+        at = 0
+        while at < len(row):
+            kind, length, _, _, look = _HEAD.unpack_from(row + bytes(10), at)
+            body = row[at + 4 : at + 4 + length]
+            if not self._fits(kind, length, body):
+                return None
+            place = rb"(..)" if not at else rb"\1"
+            pattern += re.escape(row[at : at + 4]) + place
+            layout += "4xH" if not at else "6x"
+            mask, fields, shown = self._cell(kind, body, look)
+            pattern += mask
+            layout += fields
+            shows += shown
+            at += 4 + length
+        known = self._known.get(pattern)
+        if known is None:
+            whole = re.compile(rb"(?:" + pattern + rb"(?!....\1))+", re.DOTALL)
+            first = int.from_bytes(row[6:8], "little")
+            known = self._known[pattern] = Shape(first, whole, struct.Struct(layout), shows)
+        return known
+
+    def _fits(self, kind: int, length: int, body: bytes) -> bool:
+        if kind == MUL_RK:
+            return length >= 12 and (length - 6) % 6 == 0
+        if kind == FORMULA:
+            return length >= 20 and body[12:14] != b"\xff\xff"
+        return kind == MUL_BLANK or _LENGTHS.get(kind) == length
+
+    def _cell(self, kind: int, body: bytes, look: int) -> tuple[bytes, str, list[Shown]]:
+        """What follows the number of the row: a pattern, its fields, how they are shown."""
+        book = self._book
+        place = re.escape(body[2:6])
+        if kind == LABEL_SST:
+            return place + rb"....", "4xI", [book.strings.__getitem__]
+        if kind == RK:
+            return place + rb"....", "4xi", [_at(book.packed, look, packed_shown_plainly)]
+        if kind == NUMBER:
+            return place + rb".{8}", "4xd", [_at(book.shows, look, shown_plainly)]
+        if kind == FORMULA:
+            rest = len(body) - 14
+            mask = place + rb".{6}(?!\xff\xff)..(?:.{%d})" % rest
+            return mask, f"4xd{rest}x", [_at(book.shows, look, shown_plainly)]
+        if kind == MUL_RK:
+            mask, shown = re.escape(body[2:4]), []
+            for at in range(4, len(body) - 2, 6):
+                mask += re.escape(body[at : at + 2]) + rb"...."
+                own = int.from_bytes(body[at : at + 2], "little")
+                shown.append(_at(book.packed, own, packed_shown_plainly))
+            return mask + re.escape(body[-2:]), "2x" + "2xi" * len(shown) + "2x", shown
+        return re.escape(body[2:]), f"{len(body) - 2}x", []
+
+
+def _safely(show: Shown, value: float) -> str:
+    try:
+        return show(value)
+    except IndexError:
+        return ""
+
+
+def _at(shows: Sequence[Shown], look: int, usual: Shown) -> Shown:
+    return shows[look] if look < len(shows) else usual
