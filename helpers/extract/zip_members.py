@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import BinaryIO
 
-from helpers.errors import Unread
+from helpers.errors import UNREAD_CODES, Unread
 from helpers.extract import mail_text, nested
 from helpers.extract.archive import Archive
 from helpers.extract.blocks import Block, Context, Item, Location, Notice
@@ -25,7 +25,7 @@ def read(file: BinaryIO, ctx: Context) -> Iterator[Item]:
     """The members in the order of the archive's directory, each located by its path inside.
 
     Raises Unread: `unsupported` where archives are not to be followed, `empty`, `corrupt`,
-    `limit_reached`; `encrypted` where no member could be read for want of a password.
+    `limit_reached`; where no member gave text, the code of the first that could not be read.
     """
     if not ctx.archives:
         raise Unread(
@@ -36,7 +36,16 @@ def read(file: BinaryIO, ctx: Context) -> Iterator[Item]:
     ctx = nested.opened(ctx)
     archive = Archive(file, ctx)
     found = False
-    failure: Unread | None = None
+    told: Notice | None = None
+    for item in _items(archive, ctx):
+        found = found or isinstance(item, Block)
+        told = told or (item if isinstance(item, Notice) else None)
+        yield item
+    if not found:
+        raise _without_text(told)
+
+
+def _items(archive: Archive, ctx: Context) -> Iterator[Item]:
     for name, shown in _members(archive):
         verdict = _verdict(shown)
         if verdict is not None:
@@ -46,14 +55,18 @@ def read(file: BinaryIO, ctx: Context) -> Iterator[Item]:
         try:
             data = nested.held(archive.pieces(name))
         except Unread as error:
-            failure = failure or error
             yield nested.unread(error, shown)
             continue
-        for item in nested.read_nested(data, shown.rpartition("/")[2], ctx, shown):
-            found = found or isinstance(item, Block)
-            yield item
-    if failure is not None and not found:
-        raise failure
+        yield from nested.read_nested(data, shown.rpartition("/")[2], ctx, shown)
+
+
+def _without_text(told: Notice | None) -> Unread:
+    """Why an archive gave nothing: what was said of its first member that could not be read."""
+    if told is None:
+        return Unread("empty", "The archive holds no text", "It is read once it has content.")
+    code = told.code if told.code in UNREAD_CODES else "unsupported"
+    remedy = "Unpack it into the knowledge directory to see what becomes of each file."
+    return Unread(code, f"No member of the archive could be read: {told.message}", remedy)
 
 
 def _members(archive: Archive) -> Iterator[tuple[str, str]]:

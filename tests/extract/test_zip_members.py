@@ -108,9 +108,20 @@ def test_archives_and_mails_inside_archives_end_at_the_depth_that_is_allowed() -
     assert "deep.txt: nesting of documents reached 4 > 3 levels" in found.notices[0].message
 
 
-def test_an_archive_that_holds_itself_ends() -> None:
-    found = followed(packed({"a.zip": packed({"b.zip": packed({"c.zip": packed({})})})}))
-    assert found.blocks == []
+def test_archives_that_hold_nothing_are_empty() -> None:
+    with pytest.raises(Unread) as refused:
+        followed(packed({"a.zip": packed({"b.zip": packed({})})}))
+    assert refused.value.code == "empty"
+
+
+@pytest.mark.parametrize(
+    ("member", "content", "code"),
+    [("a.7z", b"7z\xbc\xaf\x27\x1c", "unsupported"), ("id_rsa", b"x", "sensitive")],
+)
+def test_an_archive_without_any_text_says_why(member: str, content: bytes, code: str) -> None:
+    with pytest.raises(Unread) as refused:
+        followed(packed({member: content}))
+    assert refused.value.code == code and member in refused.value.reason
 
 
 def test_a_bomb_ends_at_the_ratio() -> None:
