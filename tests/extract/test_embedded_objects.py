@@ -11,7 +11,7 @@ from helpers.extract import formats
 from helpers.extract.compound import CompoundFile
 from helpers.extract.compound_part import taken_out
 from tests.extract import xls_files
-from tests.extract.compound_files import packed
+from tests.extract.compound_files import Path, packed
 from tests.extract.doc_files import Streams, Word, plain, streams
 from tests.extract.mail_files import read
 from tests.extract.office_files import docx, paragraph
@@ -33,7 +33,8 @@ def pooled(*objects: Streams) -> bytes:
     for number, parts in enumerate(objects, 1):
         for name, raw in parts.items():
             path = (name,) if isinstance(name, str) else name
-            pool[("ObjectPool", f"_{number}", *path)] = raw
+            where: Path = ("ObjectPool", f"_{number}", *path)
+            pool[where] = raw
     return packed(streams(Word({"body": plain("body")}, streams=pool)))
 
 
@@ -57,8 +58,8 @@ def test_what_is_taken_out_is_known_for_what_it_is() -> None:
 
 
 def test_worksheets_packages_and_files_are_read() -> None:
-    book = {"Workbook": CompoundFile(io.BytesIO(BOOK)).read("Workbook")}
-    package = {"Package": docx(paragraph("from a package"))}
+    book: Streams = {"Workbook": CompoundFile(io.BytesIO(BOOK)).read("Workbook")}
+    package: Streams = {"Package": docx(paragraph("from a package"))}
     file = CompoundFile(io.BytesIO(native("notes.txt", b"from a file")))
     found = read(pooled(book, package, {"\x01Ole10Native": file.read("\x01Ole10Native")}), "doc")
     assert found.at("from a sheet") == "embedded worksheet 1.xls, Sheet row 1"
