@@ -198,8 +198,10 @@ class BodyReader:
                     break
                 if grid is None or head != cell_head or at > room - cell_bytes:
                     return end
-                flags, column, row, span, rows, begun, *facts = unpack_cell(data, at)
-                shape, style, shapes, tags, lines, following = facts
+                # fmt: off
+                (flags, column, row, span, rows, begun,
+                 shape, style, shapes, tags, lines, following) = unpack_cell(data, at)
+                # fmt: on
                 if row == grid.row:
                     sink = []
                     grid.cells.append(sink)
