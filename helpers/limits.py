@@ -42,6 +42,7 @@ EQUATION_CHARS = 65_536  # code points of one equation that are told as LaTeX, t
 EQUATION_DEPTH = 200  # nested groups of one equation; what is nested deeper is written flat
 OFFICE_TEXT_CHARS = 256_000_000  # code points one office document may yield
 OFFICE_BLOCK_CHARS = 65_536  # code points of one paragraph or row before it is cut
+ALTERNATIVE_CHARS = 4_000  # code points of a picture's alternative text; the rest is cut
 OFFICE_RELATED_PARTS = 10_000  # headers, notes, slides and other parts one document names
 SHEET_STRINGS = 5_000_000  # shared strings of one workbook
 SHEET_STRING_BYTES = 128 * MIB  # UTF-8 bytes of the shared strings of one workbook

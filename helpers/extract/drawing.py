@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from helpers.extract.alternative import alternative
 from helpers.extract.blocks import CELL_SEPARATOR
 from helpers.extract.equations import read_equation
 from helpers.extract.markup import Attributes, OnEnd, OnStart, Scanner, severed, table
@@ -49,6 +50,7 @@ class _Collector:
         self.scanner: Scanner
         starts: dict[str, OnStart] = {
             "m:oMath": self._equation,
+            "xdr:cNvPr": self._picture,
             "a:t": lambda _: self.scanner.collect(self._parts.append),
             "a:br": lambda _: self._parts.append("\n"),
             "c:strCache": lambda _: self._switch(True),
@@ -73,6 +75,11 @@ class _Collector:
 
     def _equation(self, attributes: Attributes) -> None:
         read_equation(self.scanner, self._parts.append)
+
+    def _picture(self, attributes: Attributes) -> None:
+        text = alternative(attributes.get("descr", ""), attributes.get("title", ""))
+        if text:
+            self.found.append(text)
 
     def _switch(self, in_names: bool) -> None:
         self._in_names = in_names

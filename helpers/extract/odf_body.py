@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
 from helpers.errors import limit_reached
+from helpers.extract.alternative import alternative
 from helpers.extract.archive import SMALLER
 from helpers.extract.blocks import CELL_SEPARATOR, Block, Item, Location, Metadata, Notice
 from helpers.extract.equations import MathmlBuilder, marked
@@ -118,6 +119,7 @@ class BodyScanner:
         self._slide: Location | None = None
         self._slide_from = 0  # where its items begin among those found
         self._title_frame = False
+        self._described: list[str] = []
         self._sheets = False
         self._asides: list[_Aside] = []
         self._grids: list[_Grid] = []
@@ -160,6 +162,7 @@ class BodyScanner:
             "text:note office:annotation": lambda _: self._aside(None),
             "draw:frame draw:custom-shape": self._shape,
             "draw:object": self._object,
+            "svg:title svg:desc": self._picture,
             "math:math": self._inline,
             "office:document": self._document,
             "office:drawing": lambda _: self._drawing(),
@@ -179,6 +182,7 @@ class BodyScanner:
             "text:p text:h": self._paragraph_end,
             "text:note office:annotation presentation:notes": self._aside_end,
             "draw:frame draw:custom-shape": self._shape_end,
+            "svg:title svg:desc": self._picture_end,
             "draw:page": self._page_end,
             "table:table": self._table_end,
             "table:table-header-rows": lambda: self._header_rows(False),
@@ -273,6 +277,19 @@ class BodyScanner:
     def _shape_end(self) -> None:
         self._title_frame = False
         self._frames.resume()
+
+    def _picture(self, attributes: Attributes) -> None:
+        """A picture's alternative text: a title, a description."""
+        self._frames.pause()
+        self._described = []
+        self.scanner.collect(self._described.append)
+
+    def _picture_end(self) -> None:
+        text = alternative("".join(self._described))
+        self._described = []
+        self._frames.resume()
+        if text:
+            self._text(text, 0)
 
     def _object(self, attributes: Attributes) -> None:
         folder = attributes.get(_LINK, "")

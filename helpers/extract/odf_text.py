@@ -20,6 +20,7 @@ NAMESPACES: dict[str, tuple[str, ...]] = {
     "text": (f"{_OASIS}:text:1.0",),
     "table": (f"{_OASIS}:table:1.0",),
     "draw": (f"{_OASIS}:drawing:1.0",),
+    "svg": (f"{_OASIS}:svg-compatible:1.0",),
     "style": (f"{_OASIS}:style:1.0",),
     "presentation": (f"{_OASIS}:presentation:1.0",),
     "meta": (f"{_OASIS}:meta:1.0",),

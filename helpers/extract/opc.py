@@ -39,7 +39,6 @@ NAMESPACES: dict[str, tuple[str, ...]] = {
     ),
     "v": ("urn:schemas-microsoft-com:vml",),
     "aml": ("http://schemas.microsoft.com/aml/2001/core",),
-    "o": ("urn:schemas-microsoft-com:office:office",),
     "s": (f"{_TRANSITIONAL}/spreadsheetml/2006/main", f"{_STRICT}/spreadsheetml/main"),
     "p": (f"{_TRANSITIONAL}/presentationml/2006/main", f"{_STRICT}/presentationml/main"),
     "a": (f"{_TRANSITIONAL}/drawingml/2006/main", f"{_STRICT}/drawingml/main"),

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from typing import BinaryIO
 
 from helpers.extract import rtf_words
+from helpers.extract.alternative import alternative
 from helpers.extract.blocks import Location
 from helpers.extract.codepages import codec_of_page
 from helpers.extract.outline import DEEPEST_HEADING
@@ -95,7 +96,7 @@ class RtfScanner(Groups):
             b"info": goes(INFO),
             b"upr": goes(BOTH),
             b"ud": self._unicode_form,
-            **dict.fromkeys((b"shpinst", b"do", b"shp", b"sp", b"nesttableprops"), goes(NONE)),
+            **dict.fromkeys(rtf_words.WITHOUT_TEXT, goes(NONE)),
             b"title": self._capture(self._title_end),
             b"keywords": self._capture(self._keywords_end),
             b"listtext": self._capture(self._number_end),
@@ -173,9 +174,13 @@ class RtfScanner(Groups):
         self._property = self._taken().strip()
 
     def _property_end(self) -> None:
-        value = self._taken()
-        if self._property in rtf_words.SHAPE_TEXTS and value.strip():
-            self._flow.after.append(Piece(value.strip(), location=self._flow.place))
+        value = self._taken().strip()
+        if self._property in rtf_words.SHAPE_DESCRIPTIONS:
+            value = alternative(value)
+        elif self._property not in rtf_words.SHAPE_TEXTS:
+            return
+        if value and all(piece.text != value for piece in self._flow.after):
+            self._flow.after.append(Piece(value, location=self._flow.place))
 
     def _aside(self, kind: str) -> Callable[[], None]:
         """Text beside the running text: a note, a box, a page's header or footer."""

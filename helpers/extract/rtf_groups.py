@@ -223,12 +223,14 @@ class Groups:
     # --- text -----------------------------------------------------------------------------------
 
     def _text(self, piece: bytes) -> None:
+        if self._into == NONE:
+            return
         raw = rtf_tokens.plain_bytes(piece)
         if self._skip:
             count = min(self._skip, len(raw))
             self._skip -= count
             raw = raw[count:]
-        if raw and not self._hidden and self._into != NONE:
+        if raw and not self._hidden:
             plain = self._into != BODY
             self._letters.add(raw, self._font, b"\\" not in piece, plain)
 
