@@ -13,7 +13,7 @@ import sqlite3
 import sys
 from collections.abc import Callable
 
-from bench import search, semantic, server, sync
+from bench import office, search, semantic, server, sync
 from bench.measure import Ratio
 
 
@@ -35,6 +35,9 @@ BENCHMARKS: dict[str, Callable[[], list[Ratio]]] = {
     "text": sync.text,
     "search": search.latency,
     "large-file": sync.one_large_file,
+    "office": office.formats,
+    "legacy": office.legacy,
+    "folder": office.folder,
     "semantic-cold": semantic.cold,
     "semantic-bulk": semantic.bulk,
     "vectors": _vectors,

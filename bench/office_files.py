@@ -1,0 +1,308 @@
+"""Office files made by code, about as their programs write them: prose, tables and slides.
+
+Each maker gives a container whose XML has about `xml_bytes` bytes; the words come from
+`bench.corpus`, so that texts repeat as they do in life.
+"""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from collections.abc import Callable, Iterator
+
+from bench.corpus import Prose
+
+_OOXML = "http://schemas.openxmlformats.org"
+_MAIN = f"{_OOXML}/officeDocument/2006/relationships"
+_OASIS = "urn:oasis:names:tc:opendocument:xmlns"
+_HEAD = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n'
+_ODF = " ".join(
+    f'xmlns:{prefix}="{_OASIS}:{name}:1.0"'
+    for prefix, name in {
+        "office": "office",
+        "text": "text",
+        "table": "table",
+        "draw": "drawing",
+        "style": "style",
+        "presentation": "presentation",
+        "svg": "svg-compatible",
+        "fo": "xsl-fo-compatible",
+        "calcext": "calc-extension",
+    }.items()
+)
+LANGUAGES = ("en", "ko", "th")
+
+
+def packed(parts: dict[str, str]) -> bytes:
+    target = io.BytesIO()
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as container:
+        for name, content in parts.items():
+            container.writestr(name, content)
+    return target.getvalue()
+
+
+def filled(xml_bytes: int, pieces: Iterator[str]) -> str:
+    """Pieces until their UTF-8 has `xml_bytes` bytes."""
+    parts, total = [], 0
+    for piece in pieces:
+        parts.append(piece)
+        total += len(piece.encode())
+        if total >= xml_bytes:
+            break
+    return "".join(parts)
+
+
+def docx(xml_bytes: int) -> bytes:
+    """Paragraphs of several runs, a heading now and then, a table every so often."""
+    prose = Prose()
+    look = '<w:rPr><w:rFonts w:ascii="Calibri" w:hAnsi="Calibri"/><w:sz w:val="22"/></w:rPr>'
+
+    def run(text: str) -> str:
+        return f'<w:r w:rsidRPr="00A77B3E">{look}<w:t xml:space="preserve">{text}</w:t></w:r>'
+
+    def paragraph(text: str, style: str = "") -> str:
+        step = len(text) // 3 + 1
+        thirds = [text[at : at + step] for at in range(0, len(text), step)]
+        named = f'<w:pStyle w:val="{style}"/>' if style else '<w:spacing w:after="160"/>'
+        runs = "".join(map(run, thirds))
+        return (
+            f'<w:p w:rsidR="00A77B3E" w:rsidRDefault="00A77B3E"><w:pPr>{named}</w:pPr>{runs}</w:p>'
+        )
+
+    def cell(text: str) -> str:
+        return f'<w:tc><w:tcPr><w:tcW w:w="2400" w:type="dxa"/></w:tcPr>{paragraph(text)}</w:tc>'
+
+    def body() -> Iterator[str]:
+        for number in range(10**9):
+            language = LANGUAGES[number % 3]
+            if number % 12 == 0:
+                yield paragraph(prose.sentences[language][number % 6_000][:60], "Heading1")
+            yield paragraph(prose.paragraph(language))
+            if number % 20 == 0:
+                rows = (
+                    "".join(
+                        cell(text[:30])
+                        for text in prose.chance.choices(prose.sentences[language], k=4)
+                    )
+                    for _ in range(8)
+                )
+                yield f"<w:tbl>{''.join(f'<w:tr>{row}</w:tr>' for row in rows)}</w:tbl>"
+
+    space = f'xmlns:w="{_OOXML}/wordprocessingml/2006/main"'
+    content = f"<w:body>{filled(xml_bytes, body())}</w:body>"
+    return packed(
+        {
+            "_rels/.rels": _arrows(officeDocument="word/document.xml"),
+            "word/document.xml": f"{_HEAD}<w:document {space}>{content}</w:document>",
+        }
+    )
+
+
+def xlsx(xml_bytes: int) -> bytes:
+    """Rows of two texts, a number, a date, a price and a share, as Excel writes them."""
+    prose = Prose()
+    texts = [text.strip() for language in LANGUAGES for text in prose.sentences[language][:3_000]]
+
+    def rows() -> Iterator[str]:
+        for number in range(1, 10**9):
+            one, other = prose.chance.randrange(len(texts)), prose.chance.randrange(len(texts))
+            price = prose.chance.randrange(100, 10_000_000)
+            share = prose.chance.random()
+            yield (
+                f'<row r="{number}" spans="1:6" x14ac:dyDescent="0.3">'
+                f'<c r="A{number}" t="s"><v>{one}</v></c><c r="B{number}" t="s"><v>{other}</v></c>'
+                f'<c r="C{number}"><v>{number}</v></c>'
+                f'<c r="D{number}" s="1"><v>{45_000 + number % 700}</v></c>'
+                f'<c r="E{number}" s="2"><v>{price}</v></c>'
+                f'<c r="F{number}" s="3"><v>{share!r}</v></c></row>'
+            )
+
+    strings = "".join(f"<si><t>{text}</t></si>" for text in texts)
+    space = f'xmlns="{_OOXML}/spreadsheetml/2006/main"'
+    ac = 'xmlns:x14ac="http://schemas.microsoft.com/office/spreadsheetml/2009/9/ac"'
+    arrows = f'xmlns:r="{_MAIN}"'
+    cells = "".join(f'<xf numFmtId="{code}" xfId="0"/>' for code in (0, 14, 3, 10))
+    sheet = filled(xml_bytes - len(strings.encode()), rows())
+    return packed(
+        {
+            "_rels/.rels": _arrows(officeDocument="xl/workbook.xml"),
+            "xl/workbook.xml": f'{_HEAD}<workbook {space} {arrows}><sheets><sheet name="자료" '
+            'sheetId="1" r:id="worksheet"/></sheets></workbook>',
+            "xl/_rels/workbook.xml.rels": _arrows(
+                worksheet="worksheets/sheet1.xml",
+                sharedStrings="sharedStrings.xml",
+                styles="styles.xml",
+            ),
+            "xl/styles.xml": f"{_HEAD}<styleSheet {space}><cellXfs>{cells}</cellXfs></styleSheet>",
+            "xl/sharedStrings.xml": f"{_HEAD}<sst {space}>{strings}</sst>",
+            "xl/worksheets/sheet1.xml": f"{_HEAD}<worksheet {space} {ac}><sheetData>{sheet}"
+            "</sheetData></worksheet>",
+        }
+    )
+
+
+def pptx(xml_bytes: int) -> bytes:
+    """Slides with a title and a box of six lines."""
+    prose = Prose()
+    spaces = f'xmlns:p="{_OOXML}/presentationml/2006/main" xmlns:a="{_OOXML}/drawingml/2006/main"'
+    spaces += f' xmlns:r="{_MAIN}"'
+
+    def line(text: str) -> str:
+        look = '<a:rPr lang="ko-KR" sz="1800" dirty="0"><a:latin typeface="Arial"/></a:rPr>'
+        return (
+            f'<a:p><a:pPr marL="285750" indent="-285750"/><a:r>{look}<a:t>{text}</a:t></a:r></a:p>'
+        )
+
+    def shape(number: int, kind: str, lines: list[str]) -> str:
+        frame = '<a:xfrm><a:off x="838200" y="365125"/><a:ext cx="10515600" cy="1325563"/></a:xfrm>'
+        return (
+            f'<p:sp><p:nvSpPr><p:cNvPr id="{number}" name="{kind} {number}"/><p:cNvSpPr/><p:nvPr>'
+            f'<p:ph type="{kind}"/></p:nvPr></p:nvSpPr><p:spPr>{frame}</p:spPr><p:txBody>'
+            f"<a:bodyPr/><a:lstStyle/>{''.join(map(line, lines))}</p:txBody></p:sp>"
+        )
+
+    parts: dict[str, str] = {}
+    total = number = 0
+    while total < xml_bytes:
+        number += 1
+        texts = prose.sentences[LANGUAGES[number % 3]]
+        boxes = [shape(2, "title", [prose.chance.choice(texts)[:50]])]
+        boxes += [shape(at, "body", prose.chance.choices(texts, k=6)) for at in range(3, 9)]
+        slide = (
+            f"{_HEAD}<p:sld {spaces}><p:cSld><p:spTree>{''.join(boxes)}</p:spTree></p:cSld></p:sld>"
+        )
+        parts[f"ppt/slides/slide{number}.xml"] = slide
+        total += len(slide.encode())
+    order = "".join(f'<p:sldId id="{256 + at}" r:id="slide__{at}"/>' for at in range(1, number + 1))
+    arrows = {f"slide__{at}": f"slides/slide{at}.xml" for at in range(1, number + 1)}
+    return packed(
+        {
+            "_rels/.rels": _arrows(officeDocument="ppt/presentation.xml"),
+            "ppt/presentation.xml": f"{_HEAD}<p:presentation {spaces}><p:sldIdLst>{order}"
+            "</p:sldIdLst></p:presentation>",
+            "ppt/_rels/presentation.xml.rels": _arrows(**arrows),
+            **parts,
+        }
+    )
+
+
+def odt(xml_bytes: int) -> bytes:
+    """Paragraphs with spans, headings, a table now and then."""
+    prose = Prose()
+
+    def paragraph(text: str) -> str:
+        half = len(text) // 2
+        return (
+            f'<text:p text:style-name="P1">{text[:half]}<text:span text:style-name="T1">'
+            f"{text[half:]}</text:span></text:p>"
+        )
+
+    def body() -> Iterator[str]:
+        for number in range(10**9):
+            texts = prose.sentences[LANGUAGES[number % 3]]
+            if number % 12 == 0:
+                yield (
+                    '<text:h text:style-name="H1" text:outline-level="1">'
+                    f"{prose.chance.choice(texts)[:60]}</text:h>"
+                )
+            yield paragraph(prose.paragraph(LANGUAGES[number % 3]))
+            if number % 20 == 0:
+                rows = "".join(
+                    "<table:table-row>"
+                    + "".join(
+                        f'<table:table-cell table:style-name="A1" office:value-type="string">'
+                        f"{paragraph(text[:30])}</table:table-cell>"
+                        for text in prose.chance.choices(texts, k=4)
+                    )
+                    + "</table:table-row>"
+                    for _ in range(8)
+                )
+                yield f'<table:table table:name="T{number}">{rows}</table:table>'
+
+    return _odf("text", f"<office:text>{filled(xml_bytes, body())}</office:text>")
+
+
+def ods(xml_bytes: int) -> bytes:
+    """Rows of two texts, a number, a date, a price and a share, as LibreOffice writes them."""
+    prose = Prose()
+    texts = [text.strip() for language in LANGUAGES for text in prose.sentences[language][:3_000]]
+
+    def cell(kind: str, attributes: str, text: str) -> str:
+        value = f'office:value-type="{kind}" {attributes}calcext:value-type="{kind}"'
+        look = f'table:style-name="{kind}"'
+        return f"<table:table-cell {look} {value}><text:p>{text}</text:p></table:table-cell>"
+
+    def rows() -> Iterator[str]:
+        for number in range(1, 10**9):
+            price = prose.chance.randrange(100, 10_000_000)
+            share = round(prose.chance.random(), 4)
+            day = f"2024-{number % 12 + 1:02}-{number % 28 + 1:02}"
+            yield (
+                '<table:table-row table:style-name="ro1">'
+                + cell("string", "", prose.chance.choice(texts))
+                + cell("string", "", prose.chance.choice(texts))
+                + cell("float", f'office:value="{number}" ', str(number))
+                + cell("date", f'office:date-value="{day}" ', day)
+                + cell("float", f'office:value="{price}" ', f"{price:,}")
+                + cell("percentage", f'office:value="{share}" ', f"{share:.2%}")
+                + "</table:table-row>"
+            )
+
+    sheet = f'<table:table table:name="자료">{filled(xml_bytes, rows())}</table:table>'
+    return _odf("spreadsheet", f"<office:spreadsheet>{sheet}</office:spreadsheet>")
+
+
+def odp(xml_bytes: int) -> bytes:
+    """Slides with a title and a box of six lines."""
+    prose = Prose()
+
+    def frame(kind: str, lines: list[str]) -> str:
+        place = 'svg:width="25.199cm" svg:height="3.506cm" svg:x="1.4cm" svg:y="0.837cm"'
+        shown = "".join(
+            '<text:p text:style-name="P1"><text:span text:style-name="T1">'
+            f"{text}</text:span></text:p>"
+            for text in lines
+        )
+        return (
+            f'<draw:frame presentation:style-name="pr1" draw:layer="layout" {place} '
+            f'presentation:class="{kind}"><draw:text-box>{shown}</draw:text-box></draw:frame>'
+        )
+
+    def body() -> Iterator[str]:
+        for number in range(10**9):
+            texts = prose.sentences[LANGUAGES[number % 3]]
+            boxes = [frame("title", [prose.chance.choice(texts)[:50]])]
+            boxes += [frame("outline", prose.chance.choices(texts, k=6)) for _ in range(6)]
+            yield f'<draw:page draw:name="page{number}">{"".join(boxes)}</draw:page>'
+
+    slides = filled(xml_bytes, body())
+    return _odf("presentation", f"<office:presentation>{slides}</office:presentation>")
+
+
+def _odf(kind: str, body: str) -> bytes:
+    return packed(
+        {
+            "mimetype": f"application/vnd.oasis.opendocument.{kind}",
+            "content.xml": f"{_HEAD}<office:document-content {_ODF}><office:body>{body}"
+            "</office:body></office:document-content>",
+        }
+    )
+
+
+def _arrows(**targets: str) -> str:
+    listed = "".join(
+        f'<Relationship Id="{key}" Type="{_MAIN}/{key.partition("__")[0]}" Target="{target}"/>'
+        for key, target in targets.items()
+    )
+    space = f"{_OOXML}/package/2006/relationships"
+    return f'{_HEAD}<Relationships xmlns="{space}">{listed}</Relationships>'
+
+
+MAKERS: dict[str, Callable[[int], bytes]] = {
+    "docx": docx,
+    "xlsx": xlsx,
+    "pptx": pptx,
+    "odt": odt,
+    "ods": ods,
+    "odp": odp,
+}
