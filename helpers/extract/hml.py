@@ -40,7 +40,7 @@ def read(file: BinaryIO, ctx: Context) -> Iterator[Item]:
             told = True
             yield body.metadata()
         yield from located.blocks(body.found)
-    yield from margins.blocks()
+    yield from margins.blocks(located)
 
 
 def _pieces(file: BinaryIO, ctx: Context) -> Iterator[bytes]:

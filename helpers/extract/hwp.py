@@ -68,7 +68,7 @@ def read(file: BinaryIO, ctx: Context) -> Iterator[Item]:
         yield from located.blocks(body.found)
         if rest.strip(b"\0"):
             yield Notice("part_unread", f"{name} could not be followed to its end")
-    yield from margins.blocks()
+    yield from margins.blocks(located)
 
 
 def _refuse_other_kinds(file: BinaryIO) -> None:

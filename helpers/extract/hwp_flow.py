@@ -41,6 +41,8 @@ _STYLE_LEVELS = {
 }  # fmt: skip
 _OUTLINE_STYLE = re.compile(r"outline\s*([1-9])", re.IGNORECASE)
 _MEASURE = re.compile(r"\s*(?:원본 그림의|사진 찍은 날짜|프로그램 이름|색 대표)")
+_MADE_UP = "made up"
+_KIND_OF_SHAPE = re.compile(r"[가-힣 ]{1,8}입니다\.?")
 _BRACKETS = " <>()[]{}.:〈〉《》「」『』【】〔〕"
 _LABEL_CHARS = 60  # code points of a merged cell that is told again
 _MERGED_CELLS = 200  # of one table that are remembered at a time
@@ -180,7 +182,7 @@ class Margins:
 
     def __init__(self) -> None:
         self.pieces: list[Piece] = []
-        self._seen: dict[str, dict[str, None]] = {MARGIN: {}, DESCRIPTION: {}}
+        self._seen: dict[str, dict[str, None]] = {MARGIN: {}, DESCRIPTION: {}, _MADE_UP: {}}
 
     def settle(self) -> None:
         """Keep what is new of the pieces that arrived."""
@@ -193,9 +195,15 @@ class Margins:
     def describe(self, text: str) -> None:
         """The description of a picture or shape; Hangul fills it with the picture's measures."""
         lines = (line for line in text.splitlines() if not _MEASURE.match(line))
-        self._keep(DESCRIPTION, "\n".join(lines).strip())
+        told = "\n".join(lines).strip()
+        self._keep(_MADE_UP if _KIND_OF_SHAPE.fullmatch(told) else DESCRIPTION, told)
 
-    def blocks(self) -> Iterator[Block]:
+    def blocks(self, located: Located) -> Iterator[Item]:
+        """The rest of the document, behind what is `located`. What Hangul itself wrote of the
+        shapes ("그림입니다.") makes no part of its own, since it would answer any question."""
+        made_up = " ".join(self._seen.pop(_MADE_UP))
+        if made_up and located.any:
+            yield from located.blocks([made_up])
         self.settle()
         for label, texts in self._seen.items():
             place = Location("part", label)
@@ -219,6 +227,11 @@ class Located:
         self._chars = 0
         self._outlined = False
 
+    @property
+    def any(self) -> bool:
+        """Whether there was text at all."""
+        return self._chars > 0
+
     def blocks(self, pieces: list[Piece]) -> Iterator[Item]:
         """Empties `pieces`. Raises Unread("limit_reached") beyond OFFICE_TEXT_CHARS."""
         next_place, most, chars = self._outline.paragraph, OFFICE_BLOCK_CHARS, self._chars
@@ -229,6 +242,7 @@ class Located:
                 text, kind, level, aside = piece
                 if kind == "heading":
                     self._outlined = True
+                    chars += len(text)
                     yield Block(text, kind, level, self._outline.heading(text, level))
                     continue
             chars += len(text)

@@ -64,7 +64,7 @@ def read(file: BinaryIO, ctx: Context) -> Iterator[Item]:
             while body.charts:
                 yield from _chart(archive, body.charts.pop(0), located)
     yield from _master_pages(archive, margins)
-    yield from margins.blocks()
+    yield from margins.blocks(located)
 
 
 class _Contents:

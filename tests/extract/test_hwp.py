@@ -343,12 +343,23 @@ def test_form_fields_give_their_captions_and_texts() -> None:
 
 
 def test_a_pictures_description_stands_at_the_end_without_its_measures() -> None:
-    told = "조직도입니다.\n원본 그림의 이름: a.png\n원본 그림의 크기: 가로 10pixel"
+    told = "교육부의 조직도\n원본 그림의 이름: a.png\n원본 그림의 크기: 가로 10pixel"
     picture = control("gso ", data=bytes(40) + wide(told))
     found = blocks(hwp([para(f"그림{mark(11, 'gso ')}", picture), para("뒤")]))
-    assert [block.text for block in found] == ["그림", "뒤", "조직도입니다."]
+    assert [block.text for block in found] == ["그림", "뒤", "교육부의 조직도"]
     assert found[2].location is not None
     assert found[2].location.label == "picture description"
+
+
+def test_what_hangul_says_of_a_shape_by_itself_makes_no_part_of_its_own() -> None:
+    shape = control("gso ", data=bytes(40) + wide("사각형입니다."))
+    picture = control("gso ", data=bytes(40) + wide("그림입니다.\n원본 그림의 이름: a.png"))
+    marks = mark(11, "gso ") * 2
+    found = blocks(hwp([para(f"본문{marks}", shape, picture), para(marks, shape, picture)]))
+    assert [block.text for block in found] == ["본문", "사각형입니다. 그림입니다."]
+    assert found[1].location is not None
+    assert found[1].location.label == "paragraph 2"
+    assert blocks(hwp([para(marks, shape, picture)])) == []
 
 
 # --- the document -----------------------------------------------------------------------------

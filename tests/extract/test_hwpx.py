@@ -263,9 +263,9 @@ def test_buttons_fields_and_text_art_give_what_they_show() -> None:
 
 
 def test_a_pictures_description_stands_once_at_the_end_without_its_measures() -> None:
-    told = "<hp:shapeComment>조직도입니다.\n원본 그림의 이름: a.png</hp:shapeComment>"
+    told = "<hp:shapeComment>교육부의 조직도\n원본 그림의 이름: a.png</hp:shapeComment>"
     found = blocks(hwpx(p(f"<hp:pic>{told}</hp:pic><hp:pic>{told}</hp:pic>") + p("뒤")))
-    assert [block.text for block in found] == ["뒤", "조직도입니다."]
+    assert [block.text for block in found] == ["뒤", "교육부의 조직도"]
     assert place(found[1]) == "picture description"
 
 
