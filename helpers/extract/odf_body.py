@@ -20,7 +20,12 @@ from helpers.extract.odf_text import NAMESPACES, ShownNames, TextFrames, one, ti
 from helpers.extract.opc import real_title
 from helpers.extract.outline import DEEPEST_HEADING, Outline
 from helpers.extract.regular_rows import Found
-from helpers.limits import OFFICE_BLOCK_CHARS, SHEET_REPEAT_COLUMNS, SHEET_REPEATED_CELLS
+from helpers.limits import (
+    MARKUP_DEPTH,
+    OFFICE_BLOCK_CHARS,
+    SHEET_REPEAT_COLUMNS,
+    SHEET_REPEATED_CELLS,
+)
 
 _TITLE = 100  # a "level" that marks the document's title
 _STYLES = 1_000  # styles made from the title's that are remembered
@@ -129,6 +134,35 @@ class BodyScanner:
             part, table(self._starts(), NAMESPACES), table(self._ends(), NAMESPACES)
         )
         self._frames.attach(self.scanner)
+        self._shorten()
+
+    def _shorten(self) -> None:
+        """Paragraphs come by the thousand: those of running text and of slides go a short way."""
+        usual_start, usual_end = self.scanner.take_over()
+        paragraph, frames, titles = one("text:p"), self._frames, self._titles
+        begin, taken, stack = frames.begin, frames.taken, frames.stack
+
+        def start(name: str, attributes: Attributes) -> None:
+            if name != paragraph or len(stack) > MARKUP_DEPTH // 2:
+                usual_start(name, attributes)
+            else:
+                begin(_TITLE if attributes.get(_STYLE) in titles else 0)
+
+        def end(name: str) -> None:
+            if name != paragraph:
+                usual_end(name)
+                return
+            found = None if self._grids or self._asides or self._after else taken()
+            if found is None:
+                self._paragraph_end()
+            elif found[1] or self._title_frame:
+                if found[0]:
+                    self._text(*found)
+            elif found[0]:
+                place = self._slide or self._outline.paragraph()
+                self._found.append(Block(found[0], "paragraph", 0, place))
+
+        self.scanner.take_over(start, end)
 
     def drain(self) -> Iterator[Item | Embedded]:
         """What is complete so far; a slide is held until its title is known to be first."""

@@ -140,6 +140,17 @@ class TextFrames:
             self._hand_on("".join(parts or ()), level)
             self._direct()
 
+    def taken(self) -> tuple[str, int] | None:
+        """The only open paragraph ends: its text and number. None where others are open."""
+        stack = self.stack
+        if self._open != 1 or stack[-1][0] is None:
+            return None
+        parts, level = stack.pop()
+        self._open = 0
+        around = stack[-1][0] if stack else self._base
+        self._collect(None if around is None else around.append)
+        return tidy("".join(parts or ())), level
+
     def pause(self) -> None:
         """Until `resume`, text outside further paragraphs belongs to none."""
         self.stack.append((None, 0))
