@@ -8,12 +8,13 @@ damaged values are left out. Does not: know how the properties lie in a file.
 from __future__ import annotations
 
 import datetime
+import io
 import struct
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from helpers.errors import Unread
-from helpers.extract import mail_text
+from helpers.extract import encoding, mail_text
 from helpers.extract.codepages import codec_of_language, codec_of_page
 
 CLASS, SUBJECT, NORMAL_SUBJECT, PREFIX = 0x001A, 0x0037, 0x0E1D, 0x003D
@@ -76,7 +77,7 @@ class Properties:
         if kind == WIDE:
             return raw[: len(raw) & ~1].decode("utf-16-le", "replace").rstrip("\0")
         if kind in (NARROW, BINARY):
-            return decoded(raw.rstrip(b"\0"), self.page)
+            return decoded(raw.rstrip(b"\0"), self.pages)
         return ""
 
     def line(self, number: int) -> str:
@@ -94,13 +95,12 @@ class Properties:
             return None
 
     @property
-    def page(self) -> str:
-        """The codec of 8-bit text, "" where nothing is said of it."""
-        for number in (MESSAGE_PAGE, INTERNET_PAGE):
-            found = codec_of_page(self.whole(number)) if self.whole(number) else None
-            if found is not None and not found.startswith("utf-16"):
-                return found
-        return codec_of_language(self.whole(LOCALE)) or (self.around.page if self.around else "")
+    def pages(self) -> tuple[str, ...]:
+        """The codecs of 8-bit text that the item names, the likeliest first."""
+        found = [codec_of_page(self.whole(n)) for n in (MESSAGE_PAGE, INTERNET_PAGE) if n in self]
+        found.insert(1, codec_of_language(self.whole(LOCALE)))
+        named = [codec for codec in found if codec is not None and not codec.startswith("utf-16")]
+        return tuple(dict.fromkeys(named)) or (self.around.pages if self.around else ())
 
     @property
     def html_page(self) -> str:
@@ -121,12 +121,30 @@ def moment(found: Properties, number: int) -> str:
     return time.strftime("%Y-%m-%d %H:%M UTC") if time else ""
 
 
-def decoded(raw: bytes, page: str) -> str:
-    """8-bit text by its code page, or by what the bytes show where that contradicts them."""
+def decoded(raw: bytes, pages: tuple[str, ...]) -> str:
+    """8-bit text by one of its code pages, or by what the bytes show where none fits them."""
+    fitting = [page for page in pages if _fits(raw, page)]
+    if "utf-8" in fitting or (not raw.isascii() and _fits(raw, "utf-8")):
+        return raw.decode("utf-8")
+    try:
+        shown = encoding.detect(io.BytesIO(raw)).codec
+    except Unread:
+        shown = ""
+    if len(fitting) > 1 and shown in fitting:
+        return raw.decode(shown)
+    page = fitting[0] if fitting else pages[0] if pages else ""
     try:
         return mail_text.decoded(raw, page)[0]
     except Unread:
         return raw.decode(page or "cp1252", "replace")
+
+
+def _fits(raw: bytes, page: str) -> bool:
+    try:
+        raw.decode(page)
+    except ValueError:
+        return False
+    return True
 
 
 def subject(found: Properties) -> str:

@@ -109,6 +109,8 @@ def properties(
     except Unread:
         raw = b""
     start = _HEADERS[kind]
+    if kind == "message" and len(raw) % 16 == 8:  # an attached message that was saved as it is
+        start = _HEADERS["embedded"]
     for kind_of, number, _, value in _ROW.iter_unpack(
         raw[start : start + (len(raw) - start) // 16 * 16] if len(raw) > start else b""
     ):

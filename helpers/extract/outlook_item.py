@@ -53,7 +53,7 @@ def body(found: Properties, written: Writer, ctx: Context) -> Iterator[Item]:
         text = found.text(mapi.BODY)
         if text.strip():
             wide = found.values[mapi.BODY][0] == mapi.WIDE
-            yield from written.text(text, "UTF-16" if wide else found.page)
+            yield from written.text(text, "UTF-16" if wide else (found.pages or ("",))[0])
             return
         kind, raw = found.values.get(mapi.HTML, (0, b""))
         if kind == mapi.WIDE:

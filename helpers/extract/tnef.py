@@ -123,7 +123,7 @@ def _attached(number: int, data: bytes, found: _Attachment) -> None:
 def _name(one: _Attachment, found: Properties) -> str:
     own = Properties(one.values, found)
     named = own.line(mapi.LONG_FILE_NAME) or own.line(mapi.FILE_NAME) or own.line(mapi.NAME)
-    return named or mapi.decoded(one.title, found.page) or "unnamed"
+    return named or mapi.decoded(one.title, found.pages) or "unnamed"
 
 
 def _properties(raw: bytes) -> dict[int, tuple[int, bytes]]:

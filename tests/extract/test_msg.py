@@ -92,6 +92,23 @@ def test_a_wrong_code_page_gives_way_to_what_the_bytes_show() -> None:
     assert read(msg(values, page="cp949"), "msg", "a.msg").title == KOREAN
 
 
+def test_text_in_two_code_pages_is_decoded_piece_by_piece() -> None:
+    values: dict[int, Value] = {mapi.SUBJECT: "Grüße äöü", mapi.LOCALE: 0x0407}
+    values[mapi.INTERNET_PAGE] = 65001
+    streams_8 = message(values, page="cp1252")
+    streams_8[("__substg1.0_1000001E",)] = "Body äöü Body".encode()
+    found = read(packed(streams_8), "msg", "a.msg")
+    assert found.title == "Grüße äöü"
+    assert found.at("Body äöü Body")
+
+
+def test_an_attached_message_that_was_saved_alone_has_a_shorter_header() -> None:
+    streams_24 = message({mapi.SUBJECT: RUSSIAN, mapi.MESSAGE_PAGE: 1251}, page="cp1251")
+    place = ("__properties_version1.0",)
+    streams_24[place] = streams_24[place][8:]
+    assert read(packed(streams_24), "msg", "a.msg").title == RUSSIAN
+
+
 def test_html_is_read_where_there_is_no_plain_text() -> None:
     page = f"<html><body><h1>제목</h1><p>{KOREAN}</p></body></html>"
     for html, number in ((page.encode("cp949"), 949), (page.encode(), 65001), (page, 0)):
