@@ -99,6 +99,12 @@ class Searcher:
         except BaseException:
             self.root.close()
             raise
+        try:
+            with database.translated(settings.db):
+                database.belongs(self.db, settings.kb_id)
+        except BaseException:
+            self.__exit__()
+            raise
 
     def __enter__(self) -> Searcher:
         return self

@@ -88,6 +88,9 @@ class _Sync:
         self.writer = Writer(db, self.analyser, settings.kb_id, await_vectors=awaited)
 
     def run(self) -> None:
+        if not database.belongs(self.db, self.settings.kb_id):
+            with database.transaction(self.db):
+                database.set_meta(self.db, database.KB_ID, self.settings.kb_id)
         generations.align(self.db, self.model.fingerprint if self.model.ready else None)
         if self.job.scope == "full":
             self._index()

@@ -18,7 +18,7 @@ from typing import Any
 
 from helpers import limits
 from helpers.config import Settings
-from helpers.errors import RagDocError, StoreError, UsageError, shown
+from helpers.errors import ConfigError, RagDocError, StoreError, UsageError, shown
 from helpers.files import is_locked
 from helpers.jobs import queue
 from helpers.jobs import state as jobs
@@ -231,11 +231,12 @@ def _index(settings: Settings, deeply: bool = False) -> tuple[dict[str, Any], li
     try:
         with database.translated(settings.db):
             _read_index(db, index, facts)
+            database.belongs(db, settings.kb_id)
             if deeply:
                 facts["vectors"] = _vectors(db, settings, index["chunks"])
             if deeply:
                 problems = _integrity(db)
-    except StoreError as error:
+    except (ConfigError, StoreError) as error:
         problems = [_problem(error)]
     finally:
         db.close()

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from helpers.errors import CorruptIndex, DiskFull, NoIndex, StoreError
+from helpers.errors import ConfigError, CorruptIndex, DiskFull, NoIndex, StoreError
 from helpers.files import private_dir, private_file
 from helpers.store import schema
 
@@ -25,6 +25,7 @@ BUSY_S = 10.0  # seconds a connection waits for another's lock
 CACHE_KIB = 16_384  # KiB of page cache of the writer
 READER_CACHE_KIB = 8_192  # KiB of page cache of a reader
 WAL_TRUNCATE_BYTES = 32 * 1024 * 1024  # bytes of WAL from which a commit empties it
+KB_ID = "kb_id"  # meta key: the knowledge base that the index was made as
 REBUILD = "Run rag_sync.py --force: it sets a damaged index aside and builds it anew."
 SIDE_FILES = ("", "-wal", "-shm", "-journal")
 
@@ -141,6 +142,20 @@ def set_meta(db: sqlite3.Connection, key: str, value: Any) -> None:
         "INSERT INTO meta VALUES(?, ?) ON CONFLICT(key) DO UPDATE SET value = excluded.value",
         (key, json.dumps(value, ensure_ascii=False).encode(errors="backslashreplace").decode()),
     )
+
+
+def belongs(db: sqlite3.Connection, kb_id: str) -> bool:
+    """Whether the index says that it is the base `kb_id`'s; False where it does not say.
+
+    Raises ConfigError where it is another one's: ids and answers would bear the wrong name.
+    """
+    made = get_meta(db, KB_ID)
+    if made not in (None, kb_id):
+        raise ConfigError(
+            f"The index was made as the knowledge base {made}, not {kb_id}",
+            f"Give --kb {made}, or another --data-dir for {kb_id}.",
+        )
+    return made is not None
 
 
 def remove(path: Path) -> None:

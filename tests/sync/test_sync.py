@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import rag_sync
+from helpers import service
 from helpers.errors import Cancelled
 from helpers.jobs import state
 from helpers.jobs.handle import JobHandle
@@ -218,6 +219,19 @@ def test_changed_chunk_size_reads_everything_again(stage: Stage) -> None:
     assert job["updated"] == 1
     assert stage.rows("SELECT count(*) FROM chunk")[0][0] > before
     assert stage.problems() == []
+
+
+def test_index_of_one_base_never_answers_as_another(stage: Stage) -> None:
+    stage.write("a.md", "unlikely words")
+    assert stage.sync("--kb", "law")["added"] == 1
+    said = "made as the knowledge base law, not default"
+    for door, words in (("rag_sync.py", ["--json"]), ("rag_search.py", ["words"])):
+        done = stage.run(door, *words)
+        assert done.returncode == 3 and said in done.stderr + done.stdout
+        assert "--kb law" in done.stderr + done.stdout
+    assert service.health(stage.settings)["problems"][0]["code"] == "configuration"
+    assert stage.paths("words", "--kb", "law") == ["a.md"]
+    assert stage.sync("--kb", "law")["unchanged"] == 1
 
 
 def test_check_is_a_dry_run(stage: Stage) -> None:
