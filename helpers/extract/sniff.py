@@ -124,6 +124,7 @@ TELLTALE_ENTRIES = (
     ("ppt/presentation.xml", "pptx"),
     ("META-INF/container.xml", "epub"),
     ("Contents/content.hpf", "hwpx"),
+    ("Contents/section0.xml", "hwpx"),
 )
 # Stream names of OLE files, the decisive ones first.
 OLE_STREAMS = (

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from helpers.errors import Unread
+from helpers.extract import formats
 from helpers.extract import hwpx as reader
 from helpers.extract.blocks import Block, Context, Item, Metadata, Notice
 from helpers.limits import HANGUL_HEADING_CHARS, OFFICE_BLOCK_CHARS
@@ -58,6 +59,8 @@ def test_sections_that_the_spine_forgot_follow_by_their_number() -> None:
 def test_a_document_without_package_file_is_read_by_the_names_of_its_parts() -> None:
     data = packed({"mimetype": "application/hwp+zip", "Contents/section0.xml": section(p("글"))})
     assert [block.text for block in blocks(data)] == ["글"]
+    bare = packed({"Contents/section0.xml": section(p("글"))})
+    assert formats.detect(io.BytesIO(bare), "a.hwpx").name == "hwpx"
 
 
 @pytest.mark.parametrize("year", ["hancom.co.kr/hwpml/2016", "owpml.org/owpml/2024"])
