@@ -56,6 +56,8 @@ class Highlighter:
         # No stem changes a plain word's first two letters: most words are told by them.
         self._heads = {term[:2] for term in self.wanted}
         self._known: dict[str, list[Span]] = {}
+        # What a passage may have been found by letter by letter, where no word of it matches.
+        self._letters = query.phrases or (query.text,)
 
     def spans(self, text: str) -> list[Span]:
         """Where `text` holds words of the query: offsets in code points of `text`."""
@@ -66,7 +68,7 @@ class Highlighter:
             plainly_other = token[:2] not in self._heads and token.isascii() and token.isalpha()
             known[token] = [] if plainly_other else _within(token, self.wanted)
         if not any(map(known.__getitem__, found)):
-            return []
+            return _on_original(_merged(_places(folded, self._letters)), offsets)
         spans: list[Span] = []
         at = 0
         for token in found:
@@ -161,6 +163,10 @@ def _all(token: str, term: str) -> list[int]:
         found.append(at)
         at = token.find(term, at + len(term))
     return found
+
+
+def _places(text: str, parts: Sequence[str]) -> list[Span]:
+    return [(at, at + len(part)) for part in parts if part for at in _all(text, part)]
 
 
 def _merged(spans: list[Span]) -> list[Span]:
