@@ -16,9 +16,14 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import logging
 
+_WORDS = r"(?:api[-_]?key|token|secret|password|authorization|bearer)"
+# A value behind a sign, or behind "bearer"; behind a bare space only one that is no word; and keys
+# by their own beginnings. A slash is no such sign: `secret/` may be a folder.
 SECRET_SHAPE = re.compile(
-    r"(?i)((?:api[-_]?key|token|secret|password|authorization|bearer)[\"']?\s{0,4}[:=]?\s{0,4}[\"']?)"
-    r"(?:bearer\s{1,4})?[\w\-./+]{12,200}={0,2}|\b(?:sk|pk|ghp|gho|xox[bp]|AIza)[-_A-Za-z0-9]{16,200}"
+    rf"(?i)({_WORDS}[\"']?\s{{0,4}}(?:[:=]\s{{0,4}}[\"']?|[\"'])|\bbearer\s{{1,4}})"
+    r"(?:bearer\s{1,4})?[\w\-./+]{12,200}={0,2}"
+    rf"|({_WORDS}\s{{1,4}})(?=[a-z_]{{0,60}}[0-9])\w{{16,200}}"
+    r"|\b(?:sk|pk|ghp|gho|xox[bp]|AIza)[-_A-Za-z0-9]{16,200}"
 )
 _known_secrets: set[str] = set()
 
@@ -41,7 +46,7 @@ def redact(text: str) -> str:
     """`text` with known and key-shaped secrets replaced by ***."""
     for secret in _known_secrets:
         text = text.replace(secret, "***")
-    return SECRET_SHAPE.sub(lambda m: f"{m.group(1) or ''}***", text)
+    return SECRET_SHAPE.sub(lambda m: f"{m.group(1) or m.group(2) or ''}***", text)
 
 
 class Logger:

@@ -21,6 +21,8 @@ LIMIT_S = 1.0  # seconds that any pattern may take over 50 KB of adversarial tex
         "token: zzzzzzzzzzzzzzzz",
         '{"api_key": "zzzzzzzzzzzzzzzz"}',
         "leaked ghp_0123456789abcdefghij here",
+        "got token zzzzzzzz01234567",
+        "secret='zzzzzzzz-zzzz/zzzz'",
     ],
 )
 def test_what_looks_like_a_key_is_blotted_out(line: str) -> None:
@@ -37,6 +39,20 @@ def test_a_known_secret_is_blotted_out_whatever_its_shape() -> None:
 def test_plain_prose_stays() -> None:
     text = "The token of appreciation, a secret recipe and the password policy."
     assert log.redact(text) == text
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "secret/documents-2024/report.pdf",
+        "/home/me/password/archive-of-letters.txt",
+        "token/0123456789abcdef.json",
+        "my-secret-documents-2024.docx",
+        "Password policy-for-employees-2024.docx",
+    ],
+)
+def test_paths_with_such_a_word_stay(path: str) -> None:
+    assert log.redact(f"could not read {path}: denied") == f"could not read {path}: denied"
 
 
 @pytest.mark.parametrize("piece", ["token", "a", "api_key  ", "bearer ", 'token="', "sk-", " "])
