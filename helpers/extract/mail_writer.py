@@ -37,10 +37,12 @@ class Writer:
         """Whether this is a file of its own, to which a title belongs."""
         return self._place is None
 
-    def facts(self, subject: str, extra: dict[str, str]) -> Iterator[Metadata]:
-        """The title of a file of its own, sender and date for programs."""
+    def facts(
+        self, subject: str, extra: dict[str, str], tags: tuple[str, ...] = ()
+    ) -> Iterator[Metadata]:
+        """The title of a file of its own, its categories, sender and date for programs."""
         if self._place is None:
-            yield Metadata(title=subject or None, extra=extra)
+            yield Metadata(title=subject or None, tags=tags, extra=extra)
 
     def head(self, fields: Sequence[tuple[str, str]], files: Sequence[str]) -> Iterator[Block]:
         """Sender, recipients, date and subject, and the names of attachments, as one block."""

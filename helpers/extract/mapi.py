@@ -41,7 +41,8 @@ CARD = {
 # Properties that are known by a set and a number in it get numbers of their own from here on.
 NAMED = 0x10000
 PLACE, BEGIN, END, DUE = NAMED + 0x8208, NAMED + 0x820D, NAMED + 0x820E, NAMED + 0x8105
-MAIL_ADDRESS = NAMED + 0x8083
+MAIL_ADDRESS, KEYWORDS = NAMED + 0x8083, NAMED
+SEVERAL = 0x1000  # of a type: several values
 _SETS = {0x00062002: (0x8208, 0x820D, 0x820E), 0x00062003: (0x8105,), 0x00062004: (0x8083,)}
 _SET_TAIL = bytes.fromhex("00000000c000000000000046")
 _EPOCH = datetime.datetime(1601, 1, 1, tzinfo=datetime.timezone.utc)

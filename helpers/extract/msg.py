@@ -23,12 +23,14 @@ from helpers.extract.mail import Message
 from helpers.extract.mail_parts import part_at
 from helpers.extract.mail_writer import Writer
 from helpers.extract.mapi import Properties
-from helpers.extract.outlook_item import body, facts, fields_of, is_picture
+from helpers.extract.outlook_item import body, categories, facts, fields_of, is_picture
 
 PROPERTIES = "__properties_version1.0"
 RECIPIENT, ATTACHMENT, VALUE = "__recip_version1.0_", "__attach_version1.0_", "__substg1.0_"
 _HEADERS = {"message": 32, "embedded": 24, "part": 8}  # bytes in front of the properties
 NAMES = "__nameid_version1.0"
+_LINE = "\n".encode("utf-16-le")
+_KEYWORDS = "Keywords".encode("utf-16-le")
 _NAME = struct.Struct("<IHH")
 _ROW = struct.Struct("<HHI8s")
 _VARIABLE = {mapi.NARROW, mapi.WIDE, mapi.BINARY}
@@ -61,17 +63,23 @@ class _Container(CompoundFile):
     def below(self, path: Path = ()) -> Iterator[Entry]:
         return iter(self._children.get(tuple(name.lower() for name in path), ()))
 
+    def _names(self, stream: str) -> bytes:
+        try:
+            return self.read(NAMES, stream, most=limits.PROPERTY_SET_BYTES)
+        except Unread:
+            return b""
+
     def _named_properties(self) -> dict[int, int]:
         """Number in this file → number in `mapi` of the named properties of interest."""
-        try:
-            sets = self.read(NAMES, f"{VALUE}00020102", most=limits.PROPERTY_SET_BYTES)
-            rows = self.read(NAMES, f"{VALUE}00030102", most=limits.PROPERTY_SET_BYTES)
-        except Unread:
-            return {}
+        sets, rows, texts = (self._names(f"{VALUE}000{n}0102") for n in (2, 3, 4))
         found = {}
         for number, kind, place in _NAME.iter_unpack(rows[: len(rows) // 8 * 8]):
             at = ((kind >> 1) - 3) * 16  # the first three sets have no entry
-            if not kind & 1 and at >= 0 and mapi.named(sets[at : at + 16], number):
+            if kind & 1:
+                size = int.from_bytes(texts[number : number + 4], "little")
+                if texts[number + 4 : number + 4 + size] == _KEYWORDS:
+                    found[0x8000 + place] = mapi.KEYWORDS
+            elif at >= 0 and mapi.named(sets[at : at + 16], number):
                 found[0x8000 + place] = mapi.named(sets[at : at + 16], number)
         return found
 
@@ -85,7 +93,7 @@ def items(container: _Container, path: Path, ctx: Context, kind: str) -> Iterato
         (folder, properties(container, folder, "part", found))
         for folder in _numbered(folders, ATTACHMENT)
     ]
-    yield from written.facts(mapi.subject(found), facts(found))
+    yield from written.facts(mapi.subject(found), facts(found), categories(found))
     signed = found.line(mapi.CLASS).upper().startswith("IPM.NOTE.SMIME")
     shown = [pair for pair in attached if not (signed or is_picture(pair[1], _name(pair[1])))]
     fields = fields_of(found, _people(container, folders, found))
@@ -120,6 +128,8 @@ def properties(
         name = entry.path[-1].lower()
         if name.startswith(VALUE) and len(name) == len(VALUE) + 8 and entry.kind != STORAGE:
             _add_stream(container, entry.path, name[len(VALUE) :], values)
+        elif name[-9:-8] == "-" and name[len(VALUE) + 4 : -9] == f"{mapi.SEVERAL | mapi.WIDE:04x}":
+            _add_stream(container, entry.path, f"{name[len(VALUE) : -13]}{mapi.WIDE:04x}", values)
     for own, known in container.named.items():
         if own in values:
             values[known] = values[own]
@@ -139,12 +149,16 @@ def _add_stream(
         return
     if kind not in _VARIABLE or number == mapi.DATA:  # the content of a file is opened in place
         return
-    if values.get(number, (0,))[0] == mapi.WIDE:  # the same text once more in 8 bits
+    before = values.get(number, (0, b""))
+    if before[0] == mapi.WIDE and kind != mapi.WIDE:  # the same text once more in 8 bits
         return
     try:
-        values[number] = (kind, container.read(*path, most=limits.MAIL_TEXT_BYTES * 2))
+        raw = container.read(*path, most=limits.MAIL_TEXT_BYTES * 2)
     except Unread:
         return
+    if before[0] == mapi.WIDE and len(before[1]) < limits.PROPERTY_SET_BYTES:  # one of several
+        raw = before[1].rstrip(b"\0") + b"\0" * (len(before[1].rstrip(b"\0")) % 2) + _LINE + raw
+    values[number] = (kind, raw)
 
 
 def _numbered(folders: list[Path], start: str) -> list[Path]:

@@ -19,6 +19,11 @@ from helpers.extract.mapi import Properties
 _PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".bmp", ".wmf", ".emf", ".svg")
 
 
+def categories(found: Properties) -> tuple[str, ...]:
+    """What the item was filed under."""
+    return tuple(filter(None, map(str.strip, found.text(mapi.KEYWORDS).split("\n"))))
+
+
 def facts(found: Properties) -> dict[str, str]:
     """Sender and date (ISO 8601) for programs."""
     sender = sender_of(found)
@@ -38,6 +43,7 @@ def fields_of(
     sent = mapi.moment(found, mapi.SENT) or mapi.moment(found, mapi.DELIVERED)
     lines.append(("Date", sent))
     lines.append(("Subject", mapi.subject(found)))
+    lines.append(("Categories", ", ".join(categories(found))))
     if not found.line(mapi.CLASS).upper().startswith("IPM.NOTE"):
         lines += [("Name", found.line(mapi.NAME)), ("Place", found.line(mapi.PLACE))]
         for label, number in (("Begin", mapi.BEGIN), ("End", mapi.END), ("Due", mapi.DUE)):

@@ -19,7 +19,7 @@ from helpers.extract import mapi, nested
 from helpers.extract.blocks import Context, Item
 from helpers.extract.mail_writer import Writer
 from helpers.extract.mapi import Properties
-from helpers.extract.outlook_item import body, facts, fields_of, is_picture
+from helpers.extract.outlook_item import body, categories, facts, fields_of, is_picture
 
 MAGIC = b"\x78\x9f\x3e\x22"
 _SUBJECT, _BODY, _PAGE, _PROPERTIES = 0x8004, 0x800C, 0x9007, 0x9003
@@ -44,7 +44,7 @@ def read(file: BinaryIO, ctx: Context) -> Iterator[Item]:
     raw = file.read(limits.NESTED_BYTES)
     written = Writer(ctx)
     found, _ = parsed(raw)
-    yield from written.facts(mapi.subject(found), facts(found))
+    yield from written.facts(mapi.subject(found), facts(found), categories(found))
     yield from items(raw, ctx, written, with_text=True)
 
 

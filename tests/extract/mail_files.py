@@ -20,6 +20,7 @@ class Found:
     title: str | None = None
     encodings: list[str] = field(default_factory=list)
     extra: dict[str, str] = field(default_factory=dict)
+    tags: list[str] = field(default_factory=list)
 
     @property
     def text(self) -> str:
@@ -49,6 +50,7 @@ def read(data: bytes, module: str = "mail", name: str = "a.eml", archives: bool 
         elif isinstance(item, Metadata):
             found.title = item.title or found.title
             found.extra |= item.extra
+            found.tags += item.tags
             if item.encoding:
                 found.encodings.append(item.encoding)
         else:

@@ -233,6 +233,22 @@ def test_a_meeting_shows_its_place_and_time() -> None:
     assert "Place: Room 4" in found.text and "Begin: 2024-05-01 09:30 UTC" in found.text
 
 
+def test_categories_are_tags() -> None:
+    text = "Keywords".encode("utf-16-le")
+    names: Streams = {
+        ("__nameid_version1.0", "__substg1.0_00020102"): b"",
+        ("__nameid_version1.0", "__substg1.0_00030102"): struct.pack("<IHH", 4, 5, 7),
+        ("__nameid_version1.0", "__substg1.0_00040102"): b"\1\0\0\0"
+        + struct.pack("<I", len(text))
+        + text,
+    }
+    for order, word in enumerate(("예산", "To do")):
+        names[(f"__substg1.0_8007101F-{order:08X}",)] = f"{word}\0".encode("utf-16-le")
+    found = read(packed(message(BASIC) | names), "msg", "a.msg")
+    assert found.tags == ["예산", "To do"]
+    assert "Categories: 예산, To do" in found.text
+
+
 def test_a_compound_file_without_a_message_is_refused() -> None:
     with pytest.raises(Unread) as refused:
         read(packed({"Other": b"x"}), "msg", "a.msg")
