@@ -395,10 +395,9 @@ def _readable(found: dict[str, Any]) -> str:
     lines.append(f"{count} results" + (f", {found['more']} more" if found["more"] else "") + ".")
     if not count:
         facts = found["index"]
-        lines[-1] = (
-            f"Nothing found in {facts['documents']:,} documents"
-            f" (synced {facts['synced_at'] or 'never'})."
-        )
+        at = facts["synced_at"]
+        since = f"synced {at}" if at else "the first sync has not come to its end yet"
+        lines[-1] = f"Nothing found in {facts['documents']:,} documents ({since})."
     return "\n".join(lines)
 
 

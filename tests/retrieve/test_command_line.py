@@ -52,6 +52,7 @@ def test_readable_answer_cites_and_lets_no_escape_through(shelf: Library) -> Non
 def test_nothing_found_is_no_failure(shelf: Library) -> None:
     done = run(shelf, "xylophone-quartet")
     assert done.returncode == 0 and "Nothing found in 2 documents" in done.stdout
+    assert "the first sync has not come to its end yet" in done.stdout
 
 
 @pytest.mark.parametrize(
