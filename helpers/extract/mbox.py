@@ -6,7 +6,8 @@ line, where the date has the usual form); lines of a text that begin with "From 
 `>` that is taken off again.
 Promises: messages are found by their place in the file, so that a mailbox of any size needs the
 memory of one message; each is located as "message 12: Subject", its attachments under it.
-Does not: know which messages were deleted, thread them, or tell the same mail twice.
+What Thunderbird has marked as deleted is passed over.
+Does not: thread messages, or tell that the same one is there twice.
 """
 
 from __future__ import annotations
@@ -22,9 +23,11 @@ from helpers.extract.blocks import Block, Context, Item, Location
 from helpers.extract.mail import Message
 from helpers.extract.mail_parts import lines_beginning, part_at
 
+EXPUNGED = 0x8  # of X-Mozilla-Status
 PEEK_BYTES = 200  # bytes behind a From line within which a header field must begin
 
 _DATED = re.compile(rb"From .{0,200}?\b\d{1,2}:\d\d(?::\d\d)?\b|From .{0,200}?\b(?:19|20)\d\d\s*\Z")
+_STATUS = re.compile("[0-9A-Fa-f]{1,8}")
 _POSTMARK = re.compile(
     rb"From \S{1,200} +(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) [A-Z][a-z]{2} +\d{1,2} \d\d:\d\d(?::\d\d)?"
     rb"(?: [A-Za-z0-9+:-]{1,9}){0,2} \d{4}\s*\Z"
@@ -40,6 +43,8 @@ def read(file: BinaryIO, ctx: Context) -> Iterator[Item]:
         found = True
         ctx.heartbeat()
         root = part_at(file, start, end)
+        if _is_deleted(root.field("x-mozilla-status")):
+            continue
         subject = nested.clean_name(root.field("subject"))
         label = f"message {number}: {subject}" if subject else f"message {number}"
         place = Location("part", label, number)
@@ -52,6 +57,11 @@ def read(file: BinaryIO, ctx: Context) -> Iterator[Item]:
             "No message begins in it (there is no line `From sender date`)",
             "Export the mailbox again from the mail program.",
         )
+
+
+def _is_deleted(status: str) -> bool:
+    """Whether Thunderbird only keeps the message until it compacts the mailbox."""
+    return _STATUS.fullmatch(status) is not None and bool(int(status, 16) & EXPUNGED)
 
 
 def _messages(file: BinaryIO) -> Iterator[tuple[int, int]]:

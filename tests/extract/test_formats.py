@@ -156,6 +156,31 @@ def test_a_directory_beyond_the_reach_of_the_header_is_found(
     assert detected(message, "a.bin") == "msg"
 
 
+MAIL = b"Return-Path: <a@example.org>\nReceived: by x\nSubject: s\n\ntext\n"
+
+
+@pytest.mark.parametrize(
+    ("raw", "name", "expected"),
+    [
+        (MAIL, "1700000000.M1P2.host:2,S", "eml"),  # of a maildir
+        (MAIL, "mail", "eml"),
+        (MAIL, "mail.msg", "eml"),
+        (b"MIME-Version: 1.0\r\nContent-Type: multipart/related; boundary=x\r\n", "a.doc", "eml"),
+        (b"From a@example.org Mon Nov 12 10:00:00 2007\n" + MAIL, "Inbox", "mbox"),
+        (b"From a@example.org Mon Nov 12 10:00:00 2007\n" + MAIL, "a.eml", "eml"),
+        (MAIL, "notes.txt", "txt"),
+        (b"\x78\x9f\x3e\x22\0\0", "winmail.dat", "tnef"),
+    ],
+)
+def test_mail_is_told_by_its_fields(raw: bytes, name: str, expected: str) -> None:
+    assert detected(raw, name) == expected
+
+
+@pytest.mark.parametrize("raw", [b"Note: a\nMore: b\n\ntext", b"From now on\nSubject: x\n"])
+def test_a_text_of_unknown_kind_with_colons_is_no_mail(raw: bytes) -> None:
+    assert refusal(raw, "unnamed").code == "unsupported"
+
+
 def test_a_document_embedded_in_another_does_not_decide_the_kind() -> None:
     message = packed({"__properties_version1.0": b"x", ("attached", "WordDocument"): b"x"})
     assert detected(message, "a.msg") == "msg"

@@ -65,6 +65,13 @@ def test_messages_without_any_field_are_read() -> None:
     assert [found.at(text) for text in ("one", "two")] == ["message 1", "message 2"]
 
 
+def test_what_thunderbird_has_deleted_is_passed_over() -> None:
+    kept = mail("one", "X-Mozilla-Status: 0001")
+    deleted = mail("two", "X-Mozilla-Status: 0009", "X-Mozilla-Status2: 00000000")
+    found = read(box(kept, deleted, mail("three")), "mbox", "Inbox")
+    assert found.at("one") and found.at("three")[:9] == "message 3" and "two" not in found.text
+
+
 def test_a_damaged_message_does_not_end_the_mailbox() -> None:
     broken = b"Content-Type: multipart/mixed; boundary=x\nContent-Transfer-Encoding: base64\n\n%%%"
     found = read(box(mail("one"), broken, mail("three")), "mbox", "a.mbox")
