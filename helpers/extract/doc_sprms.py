@@ -59,12 +59,13 @@ class Look(NamedTuple):
 
 class Effect(NamedTuple):
     """A run: `hidden` or deleted text, one `symbol` (its code), the number of its `font`, the
-    number of the embedded `thing` that a field shows here."""
+    number of the embedded `thing` that a field shows here, the place of an `image`."""
 
     hidden: bool = False
     symbol: int = 0
     font: int = -1
     thing: int = -1
+    image: int = -1
 
 
 def modifiers(raw: bytes, old: bool) -> Iterator[tuple[int, bytes]]:
@@ -122,9 +123,9 @@ def effect_of(raw: bytes, old: bool) -> Effect | None:
             picture = int.from_bytes(operand[-4:], "little")
         elif code == C_OBJECT:
             embedded = operand[:1] == b"\1"
-    thing = picture if embedded else -1
-    if hidden or deleted or symbol or font >= 0 or thing >= 0:
-        return Effect(hidden or deleted, symbol, font, thing)
+    thing, image = (picture, -1) if embedded else (-1, picture)
+    if hidden or deleted or symbol or font >= 0 or picture >= 0:
+        return Effect(hidden or deleted, symbol, font, thing, image)
     return None
 
 

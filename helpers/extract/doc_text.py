@@ -28,9 +28,10 @@ OVERLAP = 8  # times the main stream's bytes that all pieces together may have
 MISSING_SHARE = 0.1  # of the text: with more of it missing a document counts as broken
 FOREIGN_LETTERS = 8  # Thai or Korean letters that outweigh the Western charset of 8-bit pieces
 
-FIRST_THING, THINGS = 0xF0000, 0xFF00  # signs that stand for embedded things in a text
+# Signs that stand for embedded things, and for pictures, in a text; how many it may have.
+FIRST_THING, FIRST_IMAGE, THINGS = 0xF0000, 0x100000, 0xFF00
 
-_SEPARATOR = "\x14"
+_SEPARATOR, _PICTURE = "\x14", "\x01"
 _COMPRESSED = 0x40000000
 _PAIRED = frozenset(("cp949", "johab", "cp932", "gbk", "cp950"))
 _KEPT_MARKS = re.compile("[^\r\x07\x0c\x13-\x15]")
@@ -98,7 +99,9 @@ class Text:
         if missing > held * MISSING_SHARE:
             raise corrupt(f"{missing:,} of the {held:,} bytes of its text are missing")
         self.cut = missing > 0
-        self.things: list[int] = []  # numbers of embedded things in the order they are met
+        self.things: list[
+            int
+        ] = []  # numbers of embedded things, places of pictures, as they are met
         self._codec = self._narrow_codec(fib)
         self._pairs = fib.wide and self._has_pairs()
 
@@ -137,8 +140,8 @@ class Text:
             first = max(first, at)
             if last <= first:
                 continue
-            if effect.thing >= 0:
-                parts += (text[at:first], self._marked(text[first:last], effect.thing))
+            if (effect.thing >= 0 or effect.image >= 0) and not effect.hidden:
+                parts += (text[at:first], self._marked(text[first:last], effect))
                 at = last
                 continue
             codec = self._fonts.get(effect.font, self._codec)
@@ -158,12 +161,17 @@ class Text:
             begin = place + (len(text) - len(rest)) * width
             yield self._stretch(rest, begin, piece, self._codec)
 
-    def _marked(self, text: str, thing: int) -> str:
-        """The mark in front of a field's result names what is embedded there."""
-        if _SEPARATOR not in text or len(self.things) >= THINGS:
+    def _marked(self, text: str, effect: Effect) -> str:
+        """The mark in front of a field's result names what is embedded there, that of a picture
+        the picture."""
+        if effect.thing >= 0:
+            mark, first, thing = _SEPARATOR, FIRST_THING, effect.thing
+        else:
+            mark, first, thing = _PICTURE, FIRST_IMAGE, effect.image
+        if mark not in text or len(self.things) >= THINGS:
             return text
         self.things.append(thing)
-        return text.replace(_SEPARATOR, chr(FIRST_THING + len(self.things) - 1), 1)
+        return text.replace(mark, chr(first + len(self.things) - 1), 1)
 
     def _obeys(self, text: str, codec: str) -> bool:
         """Whether a run is in the charset of its font: that of a Western one counts for little

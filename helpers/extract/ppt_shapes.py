@@ -13,7 +13,17 @@ import struct
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-from helpers.extract.art_records import Record, records
+from helpers.extract.art_records import (
+    DESCRIPTION,
+    IS_TABLE,
+    MORE_OPTIONS,
+    OPTIONS,
+    WORD_ART,
+    Record,
+    options,
+    records,
+    said,
+)
 from helpers.extract.blocks import CELL_SEPARATOR
 from helpers.extract.codepages import WIDE
 from helpers.extract.symbols import AS_TRANSLATION
@@ -25,12 +35,11 @@ WITHOUT_TEXT = (5, 7, 8, 11)  # placeholders of dates, numbers and the slide's i
 _TITLE_PLACES = (1, 3, 13, 15, 17)  # placeholders of titles
 
 _GROUP, _SHAPE, _DRAWING = 0xF003, 0xF004, 0xF002
-_GROUP_BOX, _OPTIONS, _MORE_OPTIONS = 0xF009, 0xF00B, 0xF122
 _CHILD_PLACE, _CLIENT_PLACE, _CLIENT_DATA, _TEXT_BOX = 0xF00F, 0xF010, 0xF011, 0xF00D
 _TEXT_HEADER, _CHARS, _BYTES, _OUTLINE_TEXT = 0x0F9F, 0x0FA0, 0x0FA8, 0x0F9E
 _PLACEHOLDER, _OBJECT = 0x0BC3, 0x0BC1
 _FIELDS = (0x0FD8, 0x0FF7, 0x0FF8, 0x0FF9, 0x0FFA, 0x1015)  # a number, date, header or footer
-_WORD_ART, _TABLE = 0x00C0, 0x039F
+_SAYING = (WORD_ART, DESCRIPTION)
 _DEPTH = 64  # groups within groups
 _CONTROL = re.compile("[\0-\x08\x0b\x0c\x0e-\x1f\x7f\uf000-\uf0ff]")
 _CLEAN = {
@@ -100,7 +109,7 @@ def _group(data: bytes, group: Record, held: Held, depth: int) -> Iterator[Text 
 
 def _is_table(data: bytes, shape: Record) -> bool:
     return any(
-        part[0] in (_MORE_OPTIONS, _OPTIONS) and _option(data, part, _TABLE) is not None
+        part[0] in (MORE_OPTIONS, OPTIONS) and IS_TABLE in options(data, part, (IS_TABLE,))
         for part in records(data, *shape[2:])
     )
 
@@ -133,23 +142,23 @@ def _place(data: bytes, shape: Record) -> tuple[int, int]:
 
 
 def _shape(data: bytes, shape: Record, held: Held) -> Iterator[Text]:
-    placeholder, boxes, art, thing = 0, [], None, 0
+    placeholder, boxes, art, picture, thing = 0, [], "", "", 0
     for part in records(data, *shape[2:]):
         kind, _, start, end = part
         if kind == _TEXT_BOX:
             boxes.append((start, end))
         elif kind == _CLIENT_DATA:
             placeholder, thing = _client(data, start, end)
-        elif kind == _OPTIONS:
-            art = _option(data, part, _WORD_ART)
+        elif kind == OPTIONS:
+            art, picture = said(options(data, part, _SAYING))
     for start, end in boxes:
         for text in _texts(data, start, end, placeholder, held):
             yield text._replace(kind=TITLE) if placeholder in _TITLE_PLACES else text
     if thing and (shown := held.shown_object(thing)):
         yield Text(OTHER, placeholder, [shown])
-    if art:
-        shown = art.decode(WIDE, "replace").partition("\0")[0]
-        yield Text(OTHER, placeholder, _paragraphs(shown))
+    for shown in (art, picture):
+        if shown:
+            yield Text(OTHER, placeholder, _paragraphs(shown))
 
 
 def _client(data: bytes, start: int, end: int) -> tuple[int, int]:
@@ -161,19 +170,6 @@ def _client(data: bytes, start: int, end: int) -> tuple[int, int]:
         elif kind == _OBJECT and stop - inner >= 4:
             thing = struct.unpack_from("<I", data, inner)[0]
     return placeholder, thing
-
-
-def _option(data: bytes, options: Record, wanted: int) -> bytes | None:
-    """The value of a shape's property, with its further bytes where it has them."""
-    _, instance, start, end = options
-    count = min(instance, (end - start) // 6)
-    beyond = start + 6 * count
-    for name, value in struct.iter_unpack("<HI", data[start:beyond]):
-        more = value if name & 0x8000 else 0
-        if name & 0x3FFF == wanted:
-            return data[beyond : min(beyond + more, end)] if more else b""
-        beyond += more
-    return None
 
 
 def _texts(data: bytes, start: int, end: int, placeholder: int, held: Held) -> Iterator[Text]:
