@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+import rag_search
 from helpers.store import database
 from tests.retrieve.library import Library, library
 
@@ -52,7 +53,13 @@ def test_readable_answer_cites_and_lets_no_escape_through(shelf: Library) -> Non
 def test_nothing_found_is_no_failure(shelf: Library) -> None:
     done = run(shelf, "xylophone-quartet")
     assert done.returncode == 0 and "Nothing found in 2 documents" in done.stdout
-    assert "the first sync has not come to its end yet" in done.stdout
+    assert "(synced 2026-01-02T03:04:05Z)" in done.stdout
+
+
+def test_nothing_found_during_the_first_sync_says_so() -> None:
+    index = {"documents": 3, "synced_at": None}
+    said = rag_search._readable({"results": [], "more": 0, "index": index, "legs": {}})
+    assert "3 documents (the first sync has not come to its end yet)" in said
 
 
 @pytest.mark.parametrize(
