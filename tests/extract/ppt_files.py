@@ -43,13 +43,13 @@ def shape(
     place: tuple[int, int] | None = None,
     art: str = "",
     thing: int = 0,
+    described: str = "",
+    number: int = 1,
 ) -> bytes:
     """A shape; `place` is (left, top) within its group."""
-    parts = [record(0xF00A, struct.pack("<II", 1, 0))]
-    if art:
-        raw = (art + "\0").encode("utf-16-le")
-        options = struct.pack("<HI", 0x0080, 7) + struct.pack("<HI", 0x80C0, len(raw)) + raw
-        parts.append(record(0xF00B, options, 2))
+    parts = [record(0xF00A, struct.pack("<II", number, 0))]
+    if art or described:
+        parts.append(options({0x00C0: art, 0x0381: described}))
     if place is not None:
         parts.append(record(0xF00F, struct.pack("<4i", *place, place[0] + 9, place[1] + 9)))
     if placeholder:
@@ -60,6 +60,16 @@ def shape(
     if text:
         parts.append(container(0xF00D, text))
     return container(0xF004, *parts)
+
+
+def options(texts: dict[int, str]) -> bytes:
+    """The properties of a shape, some with texts."""
+    rows, beyond = struct.pack("<HI", 0x0080, 7), b""
+    for name, text in texts.items():
+        raw = (text + "\0").encode("utf-16-le") if text else b""
+        rows += struct.pack("<HI", 0x8000 | name, len(raw))
+        beyond += raw
+    return record(0xF00B, rows + beyond, 1 + len(texts))
 
 
 def group(*shapes: bytes, table: bool = False) -> bytes:

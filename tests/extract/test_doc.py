@@ -15,6 +15,7 @@ from helpers.extract import doc as reader
 from helpers.extract import formats
 from helpers.extract.blocks import Block, Context, Metadata, Notice
 from helpers.extract.properties import SUMMARY, TITLE
+from tests.extract import ppt_files
 from tests.extract.compound_files import packed
 from tests.extract.doc_files import (
     DELETED,
@@ -403,6 +404,39 @@ def test_a_text_box_stands_after_the_paragraph_that_anchors_it() -> None:
     body += [Paragraph("c\x08d"), Paragraph("end")]
     made = Word({"body": body, "boxes": plain("two\none\n")}, parts={40: shapes, 56: boxes})
     assert texts(made) == ["One", "a b", "one", "Two words", "cd", "two", "end"]
+
+
+def test_word_art_and_alternative_texts_stand_where_their_shape_is_anchored() -> None:
+    shapes = struct.pack("<3I", 5, 10, 15)
+    shapes += b"".join(struct.pack("<I", shape).ljust(26, b"\0") for shape in (7, 8))
+    grouped = ppt_files.group(ppt_files.shape(number=9, described="a pump"))
+    drawn = ppt_files.container(
+        0xF002,
+        ppt_files.group(
+            ppt_files.shape(number=7, art="대외비"),
+            ppt_files.container(0xF003, ppt_files.shape(number=8), grouped),
+            ppt_files.shape(number=99, art="Draft"),
+        ),
+    )
+    drawings = ppt_files.record(0xF000, bytes(8)) + b"\0" + drawn
+    body = [Paragraph("One \x08"), Paragraph("two \x08"), Paragraph("three")]
+    made = Word({"body": body}, parts={40: shapes, 50: drawings})
+    assert labels(made) == [
+        ("paragraph 1", "One"),
+        ("paragraph 2", "대외비"),
+        ("paragraph 3", "two"),
+        ("paragraph 4", "[image: a pump]"),
+        ("paragraph 5", "three"),
+        ("header", "Draft"),
+    ]
+
+
+def test_the_alternative_text_of_a_picture_in_the_text_is_read() -> None:
+    head = struct.pack("<IHh", 4_000, 68, 0x64).ljust(68, b"\0")
+    data = bytes(12) + head + ppt_files.shape(described="수로의 흐름도")
+    paragraph = Paragraph("see \x01 here", runs=[(4, 5, b"\x03\x6a" + struct.pack("<I", 12))])
+    made = Word({"body": [paragraph]}, streams={"Data": data.ljust(5_000, b"\0")})
+    assert texts(made) == ["see  [image: 수로의 흐름도]  here"]
 
 
 # --- what cannot be read ----------------------------------------------------------------------

@@ -119,6 +119,12 @@ def test_word_art_is_read() -> None:
     assert texts(shape(art="워드아트 글")) == ["워드아트 글"]
 
 
+def test_the_alternative_text_of_a_picture_is_read() -> None:
+    assert texts(shape(described="수로의 흐름도"), shape(described="Picture 3")) == [
+        "[image: 수로의 흐름도]"
+    ]
+
+
 def test_a_break_within_a_paragraph_is_a_line_break() -> None:
     assert texts(shape(typed("one\x0btwo\nthree"))) == ["one\ntwo", "three"]
 
