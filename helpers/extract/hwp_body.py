@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping
 
 from helpers.errors import limit_reached
 from helpers.extract.equations import latex_of_hwp, marked
-from helpers.extract.hwp_flow import MEMO, NOTE, Grid, Margins, Piece, numbered, paragraph, weight
+from helpers.extract.hwp_flow import MEMO, NOTE, Grid, Margins, Piece, numbered, paragraph, relieve
 from helpers.extract.hwp_records import (
     CTRL_HEADER,
     EQEDIT,
@@ -35,9 +35,8 @@ from helpers.extract.hwp_records import (
     string,
 )
 from helpers.extract.hwp_text import Slots, number, parts
-from helpers.limits import HWP_LEVELS, HWP_RECORD_BYTES, OFFICE_BLOCK_CHARS
+from helpers.limits import HWP_LEVELS, HWP_RECORD_BYTES
 
-_HELD_CHARS = 16 * OFFICE_BLOCK_CHARS  # code points of one table or box held before it goes on
 _LIST, _PARAGRAPH, _CONTROL = 0, 1, 2
 _TITLE_CELL = 1 << 18
 _DESCRIPTION_AT = 44  # in the header of a shape, behind its place and margins
@@ -47,7 +46,7 @@ _FORM_TEXT = re.compile(r"\b(?:Caption|Text):wstring:(\d+):")
 _HEADER = struct.Struct("<I")
 _SHAPE_STYLE = struct.Struct("<8xHB")
 # A paragraph's header by its size, and the header of the record behind it.
-_LAYOUTS = {size: struct.Struct(f"<12xHBxHHH{size - 18}xI") for size in (22, 24)}
+_LAYOUTS = {size: struct.Struct(f"<8xIHBxHHH{size - 18}xI") for size in (22, 24)}
 _CONTROLS = re.compile(r"[\x00-\x1f]")
 _CELL = struct.Struct("<4xIHHHH")
 
@@ -59,6 +58,15 @@ _MARGINS = (b"daeh", b"toof", b"dces")  # headers, footers; a section's own list
 _NOTES = (b"  nf", b"  ne", b"tmct")  # footnotes, endnotes, hidden comments
 _SHAPES = (b" osg", b" lbt")  # what may carry a description
 _TABLE, _NUMBER, _RUBY, _COMPOSED = b" lbt", b"onta", b"tudt", b"spct"
+
+
+def _has_controls(text: str, mask: int) -> bool:
+    """Whether control characters stand in a paragraph's text. Its `mask` names those that do;
+    an empty one is believed unless a sign shows that nearly every control has. Looking at every
+    letter costs more than decoding them."""
+    if not mask:
+        return "\0" in text or "\t" in text or "\n" in text
+    return not text.isprintable() and _CONTROLS.search(text) is not None
 
 
 class _Frame:
@@ -168,7 +176,7 @@ class BodyReader:
         grid = self._grid_around(level)
         cell_head, cell_bytes, unpack_cell = self._cells[size]
         while at <= room:
-            shape, style, shapes, tags, lines, following = unpack(data, at)
+            mask, shape, style, shapes, tags, lines, following = unpack(data, at)
             while True:  # a paragraph, and those that begin a cell of their own behind it
                 end = at + lead
                 what = following & 0xFFFFF
@@ -177,7 +185,7 @@ class BodyReader:
                     if tags or end > room or end - start == WIDE_SIZE or data[end - 2] != 13:
                         return at
                     text = utf_16_le_decode(data[start : end - 2], "replace")[0]
-                    if not text.isprintable() and _CONTROLS.search(text):
+                    if _has_controls(text, mask):
                         return at
                     if text := text.strip():
                         rank = headings.get(shape) or styles.get(style)
@@ -200,7 +208,7 @@ class BodyReader:
                     return end
                 # fmt: off
                 (flags, column, row, span, rows, begun,
-                 shape, style, shapes, tags, lines, following) = unpack_cell(data, at)
+                 mask, shape, style, shapes, tags, lines, following) = unpack_cell(data, at)
                 # fmt: on
                 if row == grid.row:
                     sink = []
@@ -224,7 +232,7 @@ class BodyReader:
             paragraph_size: (
                 head,
                 size + 4,
-                struct.Struct(f"<8xIHHHH{size - 16}xI8xHBxHHH{paragraph_size - 18}xI").unpack_from,
+                struct.Struct(f"<8xIHHHH{size - 16}xI4xIHBxHHH{paragraph_size - 18}xI").unpack_from,
             )
             for paragraph_size in _LAYOUTS
         }
@@ -276,17 +284,9 @@ class BodyReader:
         return self._stack[-1].sink, self._stack[-1].aside
 
     def _relieve(self) -> None:
-        """Hand on what a box or table without end has gathered, so that memory stays flat."""
         sinks = [frame.sink for frame in self._stack]
-        sinks += [cell for frame in self._stack if frame.grid for cell in frame.grid.cells]
-        distinct = {id(sink): sink for sink in sinks if sink is not self.found}
-        held = sum(weight(piece) for sink in distinct.values() for piece in sink)
-        if held > _HELD_CHARS:
-            for sink in distinct.values():
-                if sink is not self._margins.pieces:
-                    self.found.extend(sink)
-                    sink.clear()
-        self._margins.settle()
+        grids = [frame.grid for frame in self._stack if frame.grid is not None]
+        relieve(self.found, sinks, grids, self._margins)
 
     # --- records ----------------------------------------------------------------------------
 

@@ -44,6 +44,7 @@ _MEASURE = re.compile(r"\s*(?:원본 그림의|사진 찍은 날짜|프로그램
 _MADE_UP = "made up"
 _KIND_OF_SHAPE = re.compile(r"[가-힣 ]{1,8}입니다\.?")
 _BRACKETS = " <>()[]{}.:〈〉《》「」『』【】〔〕"
+_HELD_CHARS = 16 * OFFICE_BLOCK_CHARS  # code points of one table or box held before it goes on
 _LABEL_CHARS = 60  # code points of a merged cell that is told again
 _MERGED_CELLS = 200  # of one table that are remembered at a time
 _FRAME_PARAGRAPHS = 3  # in the only filled cell of a row: more are text in a frame
@@ -60,11 +61,6 @@ def title_of(text: str) -> str | None:
     """A document's title; Hangul makes one up of the first line, be it a single letter."""
     title = " ".join(text.split())
     return real_title(title) if len(title) > 1 else None
-
-
-def weight(piece: Piece) -> int:
-    """What a piece takes while it is held, in code points."""
-    return len(piece if isinstance(piece, str) else piece[0]) + 100
 
 
 @functools.lru_cache(maxsize=4_096)
@@ -216,6 +212,23 @@ class Margins:
             seen.setdefault(text[:OFFICE_BLOCK_CHARS])
 
 
+def relieve(
+    found: list[Piece], sinks: list[list[Piece]], grids: list[Grid], margins: Margins
+) -> None:
+    """Hand on to `found`, in order, what boxes and tables without end have gathered, so that
+    memory stays flat; the cells of a row at hand only where they alone are too much."""
+    cells = {id(cell): cell for grid in grids for cell in grid.cells}
+    kept = {id(found), id(margins.pieces), *cells}
+    others = {id(sink): sink for sink in sinks if id(sink) not in kept}
+    for group in (others, cells):
+        held = sum(_weight(piece) for sink in group.values() for piece in sink)
+        if held > _HELD_CHARS:
+            for sink in group.values():
+                found.extend(sink)
+                sink.clear()
+    margins.settle()
+
+
 class Located:
     """Pieces in, blocks with their locations out.
 
@@ -270,6 +283,11 @@ class Located:
         if level == ARTICLE_LEVEL:
             return Block(text[:OFFICE_BLOCK_CHARS], kind, 0, place)
         return Block(text, "heading", level, place)
+
+
+def _weight(piece: Piece) -> int:
+    """What a piece takes while it is held, in code points."""
+    return len(piece if isinstance(piece, str) else piece[0]) + 100
 
 
 def _own(cell: list[Piece]) -> list[str]:

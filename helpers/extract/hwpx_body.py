@@ -21,7 +21,7 @@ from helpers.extract.hwp_flow import (
     Piece,
     numbered,
     paragraph,
-    weight,
+    relieve,
 )
 from helpers.extract.markup import Attributes, OnEnd, OnStart, Scanner, severed, table, whole
 from helpers.limits import OFFICE_BLOCK_CHARS
@@ -35,7 +35,6 @@ NAMESPACES: dict[str, tuple[str, ...]] = {
     prefix: tuple(f"{version}/{room}" for version in _VERSIONS)
     for prefix, room in (("hp", "paragraph"), ("hh", "head"), ("hs", "section"))
 }
-_HELD_CHARS = 16 * OFFICE_BLOCK_CHARS  # code points of one table or box held before it goes on
 _COUNTED = ("PICTURE", "TABLE", "EQUATION")
 _UNSEEN = "hp:parameters hp:secPr hp:metaTag"
 _BOXES = "hp:caption hp:drawText"
@@ -97,15 +96,7 @@ class SectionScanner:
         if sum(map(len, self._text)) > OFFICE_BLOCK_CHARS:
             self._text.clear()
         sinks = [sink for sink, _ in self._sinks] + [p.after for p in self._paragraphs]
-        sinks += [cell for grid in self._grids for cell in grid.cells]
-        kept = (id(self.found), id(self._margins.pieces))
-        distinct = {id(sink): sink for sink in sinks if id(sink) not in kept}
-        held = sum(weight(piece) for sink in distinct.values() for piece in sink)
-        if held > _HELD_CHARS:
-            for sink in distinct.values():
-                self.found.extend(sink)
-                sink.clear()
-        self._margins.settle()
+        relieve(self.found, sinks, self._grids, self._margins)
 
     # --- what elements do ---------------------------------------------------------------
 

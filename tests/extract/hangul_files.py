@@ -47,12 +47,13 @@ def mark(code: int, kind: str = "") -> str:
     return chr(code) + raw.decode("utf-16-le") + chr(code)
 
 
-def para(text: str, *controls: Tree, shape: int = 0, style: int = 0) -> Tree:
-    """A paragraph with the controls that its marks announce."""
+def para(text: str, *controls: Tree, shape: int = 0, style: int = 0, masked: bool = True) -> Tree:
+    """A paragraph with the controls that its marks announce; `masked`: and its header names."""
     raw = (text + "\r").encode("utf-16-le", "surrogatepass")
     lines: list[Tree] = [(CHAR_SHAPE, bytes(8), ()), (LINE_SEG, bytes(36), ())]
     body: list[Tree] = [(PARA_TEXT, raw, ())] if text else []
-    header = struct.pack("<IIHBBHHHI", len(raw) // 2, 0, shape, style, 0, 1, 0, 1, 0)
+    mask = sum({1 << ord(letter) for letter in text if letter < " "}) if masked else 0
+    header = struct.pack("<IIHBBHHHI", len(raw) // 2, mask, shape, style, 0, 1, 0, 1, 0)
     return (PARA_HEADER, header, [*body, *lines, *controls])
 
 

@@ -121,6 +121,12 @@ def test_control_characters_become_what_they_show(written_as: str, shown: str) -
     assert texts(para(written_as)) == [shown]
 
 
+@pytest.mark.parametrize("code", [9, 3, 4, 11, 17, 18, 2])
+def test_controls_are_seen_where_the_header_names_none(code: int) -> None:
+    text = f"앞{mark(code, 'abcd')}뒤"
+    assert texts(para(text, masked=False)) == [("앞\t뒤" if code == 9 else "앞뒤")]
+
+
 def test_a_controls_data_is_no_text_even_where_it_looks_like_letters() -> None:
     lure = chr(3) + "%clk"[::-1].encode().decode("utf-16-le") + "비밀 명령" + chr(3)
     assert len(lure) == 8 + 1  # one letter too many, as a damaged file has it
