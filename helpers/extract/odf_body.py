@@ -21,7 +21,6 @@ from helpers.extract.opc import real_title
 from helpers.extract.outline import DEEPEST_HEADING, Outline
 from helpers.extract.regular_rows import Found
 from helpers.limits import (
-    MARKUP_DEPTH,
     OFFICE_BLOCK_CHARS,
     SHEET_REPEAT_COLUMNS,
     SHEET_REPEATED_CELLS,
@@ -134,35 +133,6 @@ class BodyScanner:
             part, table(self._starts(), NAMESPACES), table(self._ends(), NAMESPACES)
         )
         self._frames.attach(self.scanner)
-        self._shorten()
-
-    def _shorten(self) -> None:
-        """Paragraphs come by the thousand: those of running text and of slides go a short way."""
-        usual_start, usual_end = self.scanner.take_over()
-        paragraph, frames, titles = one("text:p"), self._frames, self._titles
-        begin, taken, stack = frames.begin, frames.taken, frames.stack
-
-        def start(name: str, attributes: Attributes) -> None:
-            if name != paragraph or len(stack) > MARKUP_DEPTH // 2:
-                usual_start(name, attributes)
-            else:
-                begin(_TITLE if attributes.get(_STYLE) in titles else 0)
-
-        def end(name: str) -> None:
-            if name != paragraph:
-                usual_end(name)
-                return
-            found = None if self._grids or self._asides or self._after else taken()
-            if found is None:
-                self._paragraph_end()
-            elif found[1] or self._title_frame:
-                if found[0]:
-                    self._text(*found)
-            elif found[0]:
-                place = self._slide or self._outline.paragraph()
-                self._found.append(Block(found[0], "paragraph", 0, place))
-
-        self.scanner.take_over(start, end)
 
     def drain(self) -> Iterator[Item | Embedded]:
         """What is complete so far; a slide is held until its title is known to be first."""
@@ -191,7 +161,7 @@ class BodyScanner:
     def _starts(self) -> dict[str, OnStart]:
         return {
             "style:style": self._style,
-            "text:p": self._paragraph,
+            "text:p": self._frames.opening(_STYLE, self._titles, _TITLE),
             "text:h": self._heading,
             "text:note office:annotation": lambda _: self._aside(None),
             "draw:frame draw:custom-shape": self._shape,
@@ -213,7 +183,8 @@ class BodyScanner:
 
     def _ends(self) -> dict[str, OnEnd]:
         return {
-            "text:p text:h": self._paragraph_end,
+            "text:p": self._text_end,
+            "text:h": self._paragraph_end,
             "text:note office:annotation presentation:notes": self._aside_end,
             "draw:frame draw:custom-shape": self._shape_end,
             "svg:title svg:desc": self._picture_end,
@@ -230,12 +201,27 @@ class BodyScanner:
         if attributes.get(_STYLE_PARENT) in self._titles and len(self._titles) < _STYLES:
             self._titles.add(attributes.get(_STYLE_NAME, ""))
 
-    def _paragraph(self, attributes: Attributes) -> None:
-        self._frames.begin(_TITLE if attributes.get(_STYLE) in self._titles else 0)
-
     def _heading(self, attributes: Attributes) -> None:
         level = whole(attributes.get(_LEVEL), 1)
         self._frames.begin(max(1, min(level, DEEPEST_HEADING)))
+
+    def _text_end(self) -> None:
+        """Paragraphs come by the thousand: those within no other go a short way."""
+        found = None if self._asides or self._after else self._frames.taken()
+        if found is None:
+            self._paragraph_end()
+            return
+        text, level = found
+        if not text:
+            return
+        if level or self._grids or self._title_frame:
+            if self._grids and self._grids[-1].cells:
+                self._grids[-1].cells[-1].texts.append(found)
+            else:
+                self._text(text, level)
+            return
+        place = self._slide or self._outline.paragraph()
+        self._found.append(Block(text, "paragraph", 0, place))
 
     def _paragraph_end(self) -> None:
         self._frames.end()
