@@ -1,0 +1,16 @@
+"""What is made by its slots equals what the constructors make."""
+
+from __future__ import annotations
+
+from helpers.extract import quick
+from helpers.extract.blocks import Block, Location
+
+
+def test_quick_blocks_and_locations_equal_those_of_the_constructors() -> None:
+    place = Location("section", "Contract > Payment")
+    assert quick.location("section", "Contract > Payment") == place
+    made, whole = quick.block("text", "table_row", place), Block("text", "table_row", 0, place)
+    assert made == whole
+    assert (repr(made), hash(made)) == (repr(whole), hash(whole))
+    assert made.location is place
+    assert place.as_dict() == quick.location("section", "Contract > Payment").as_dict()
