@@ -29,10 +29,10 @@ class Wanted:
     """One thing to recognise: a `page` of a PDF, an `image`, or the `sound` of a recording.
 
     `page` is the page or frame, from 1, and `pages` how many there are (for showing progress);
-    `dpi` is the resolution a page is drawn at (None: as the engine likes it; of an image a pixel
-    counts as 1/72 inch, so that 144 doubles it); `orientation` is how a picture says it was held
-    (EXIF, 1 to 8). `file` is None for the document itself, else an open file inside it, such as
-    an attachment, which is handed out as a whole.
+    `dpi` is the resolution a page is drawn at, or what an image seems to have once it is enlarged
+    to `scale` percent (None: as the engine likes it); `orientation` is how a picture says it was
+    held (EXIF, 1 to 8). `file` is None for the document itself, else an open file inside it, such
+    as an attachment, which is handed out as a whole.
     """
 
     kind: str
@@ -40,6 +40,7 @@ class Wanted:
     pages: int | None = None
     dpi: int | None = None
     orientation: int = 1
+    scale: int = 100
     file: BinaryIO | None = None
 
     @property

@@ -71,7 +71,7 @@ class Asking:
         self._asked += 1
         self._open[number] = []
         question = [number, wanted.kind, wanted.page, wanted.pages, wanted.dpi]
-        self._send({"ask": [*question, wanted.orientation, attached]})
+        self._send({"ask": [*question, wanted.orientation, wanted.scale, attached]})
         return _Question(self, number)
 
     def answer(self, number: int) -> Recognised:

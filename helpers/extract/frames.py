@@ -38,6 +38,7 @@ LABELS = 200  # tags, aliases or extra facts of one document
 DEPTH = 12  # entries of one chunk's heading path or location
 _WHOLE = 2**53  # numbers of a location stay below this
 ORIENTATIONS = range(1, 9)  # of EXIF
+SCALES = range(100, 401)  # percent that a picture may be enlarged to
 _KEYS = frozenset({"begin", "chunks", "notices", "attach", "ask", "wanted", "end"})
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False).encode
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
@@ -251,15 +252,17 @@ def _attachment(value: Any) -> tuple[int, bytes]:
 
 
 def _question(value: Any) -> Question:
-    if type(value) is not list or len(value) != 7:
+    if type(value) is not list or len(value) != 8:
         raise BadFrame("question of another shape")
-    number, kind, page, pages, dpi, orientation, attached = value
+    number, kind, page, pages, dpi, orientation, scale, attached = value
     if type(kind) is not str or kind not in FAMILIES:
         raise BadFrame("question of another kind")
     if type(orientation) is not int or orientation not in ORIENTATIONS:
         raise BadFrame("orientation out of range")
+    if type(scale) is not int or scale not in SCALES:
+        raise BadFrame("scale out of range")
     counts = [None if count is None else _number(count) for count in (page, pages, dpi, attached)]
-    wanted = Wanted(kind, counts[0], counts[1], counts[2], orientation)
+    wanted = Wanted(kind, counts[0], counts[1], counts[2], orientation, scale)
     return Question(_number(number), wanted, counts[3])
 
 

@@ -19,8 +19,11 @@ from helpers.extract import picture, recognised
 from helpers.extract.blocks import Context, Item, Location, Notice
 from helpers.recognition import Pending, Wanted
 
-SMALL_SIDE = 1_400  # pixels of a picture's longer side, below which it is enlarged
-DOUBLE_DPI = 144  # draws it at twice its size
+PAGE_SIDE = 3_508  # pixels of the longer side of an A4 page at OCR_DPI, taken for every picture
+LARGE_SIDE = 1_600  # pixels of the longer side, below which a picture is enlarged towards it ...
+TWICE = 200  # ... percent at most
+ENLARGED = frozenset({"PNG", "JPEG"})  # kinds that can be
+DPI_RANGE = (70, 400)  # what a picture may be said to have
 AHEAD = 3  # pages asked for while one is awaited
 MEND = "Open it in the program that made it and save it again."
 SMALLER = "Save a smaller copy: 300 dots per inch are enough for text."
@@ -72,10 +75,14 @@ def _ensure_small(found: picture.Picture) -> None:
 
 
 def _wanted(found: picture.Picture, number: int) -> Wanted:
+    longest = max(found.width, found.height)
+    scale = 100
+    if found.pages == 1 and found.kind in ENLARGED and longest < LARGE_SIDE:
+        scale = min(TWICE, 100 * PAGE_SIDE // longest)
+    dpi = max(DPI_RANGE[0], min(longest * scale // 100 * limits.OCR_DPI // PAGE_SIDE, DPI_RANGE[1]))
     if found.pages > 1:
-        return Wanted("image", number, found.pages)
-    small = max(found.width, found.height) < SMALL_SIDE
-    return Wanted("image", dpi=DOUBLE_DPI if small else None, orientation=found.orientation)
+        return Wanted("image", number, found.pages, dpi)
+    return Wanted("image", dpi=dpi, orientation=found.orientation, scale=scale)
 
 
 def _answered(number: int, pending: Pending, refused: list[Unread]) -> list[Item]:

@@ -18,6 +18,7 @@ WORDY = 0.6  # of a line's signs in words, from which it is made of them
 BETTER = 1.08  # times the worth that another reading of a line must have
 FAR_BETTER = 0.1  # confidence by which another reading as a whole is the better one
 UNSURE_SHARE = 0.03  # of a page's letters in unsure lines: above it the page is tried again
+LONG = 3  # letters of one unsure line that are worth another try: a title may be as short
 LEGIBLE = 0.5  # mean confidence of a page that is text
 LEAST_LETTERS = 3  # of a page that is text
 FULL = 0.85  # of its paragraph's longest line: a line that long was ended by the margin
@@ -84,8 +85,8 @@ def mean(lines: Sequence[Line]) -> float:
 def unsure(lines: Sequence[Line]) -> bool:
     """Whether another reading is worth its time."""
     letters = sum(line.letters for line in lines)
-    doubtful = sum(line.letters for line in lines if line.confidence < SURE)
-    return doubtful > letters * UNSURE_SHARE
+    doubtful = [line.letters for line in lines if line.confidence < SURE]
+    return sum(doubtful) > letters * UNSURE_SHARE or max(doubtful, default=0) >= LONG
 
 
 def legible(lines: Sequence[Line]) -> bool:
@@ -95,8 +96,11 @@ def legible(lines: Sequence[Line]) -> bool:
 
 def better_of(one: list[Line], other: list[Line]) -> list[Line]:
     """The first reading, with the lines that the other read better, and those it alone has; the
-    other way round where the other is surer by far.
+    other way round where the other is surer by far. On a skewed page lines cannot be told apart by
+    their boxes: the better reading counts whole.
     """
+    if _overlap(one) or _overlap(other):
+        return other if _worth(other) > _worth(one) * BETTER else one
     if mean(other) > mean(one) + FAR_BETTER:
         one, other = other, one
     found = list(one)
@@ -110,6 +114,10 @@ def better_of(one: list[Line], other: list[Line]) -> list[Line]:
             for i in reversed(rivals[1:]):
                 del found[i]
     return found
+
+
+def _overlap(lines: Sequence[Line]) -> bool:
+    return any(_same(before.box, line.box) for before, line in pairwise(lines))
 
 
 def _worth(lines: Sequence[Line]) -> float:

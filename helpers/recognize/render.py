@@ -22,6 +22,8 @@ from helpers.recognize.task import Task
 DRAW = str(Path(__file__).with_name("draw.py"))
 WRAP = str(Path(__file__).with_name("wrap.py"))
 DPI_RANGE = (40, 600)
+DRAWN = ".pgm"  # how what was drawn here ends
+AS_IT_IS = 100  # percent
 POINTS_PER_INCH = 72  # a wrapped picture has a pixel per point
 TURNED = frozenset(range(3, 9))  # EXIF orientations that lie or stand on their head
 INSTALL = (
@@ -61,20 +63,20 @@ def picture(task: Task, found: Drawer | None) -> Path:
     installed allow that, else as it is. Raises Unread, Stopped.
     """
     source, wanted = task.material.path(), task.wanted
-    if found is None or (wanted.orientation not in TURNED and wanted.dpi is None):
+    if found is None or (wanted.orientation not in TURNED and wanted.scale == AS_IT_IS):
         return source
     page = task.folder / "picture.pdf"
     words = [sys.executable, "-I", "-S", "-B", WRAP, str(source), str(page)]
     try:
         task.run([*words, str(wanted.orientation)], Caps(output=limits.KIB))
-        return _drawn(task, found, page, 1, wanted.dpi or POINTS_PER_INCH)
+        return _drawn(task, found, page, 1, POINTS_PER_INCH * wanted.scale // AS_IT_IS)
     except CommandFailed:
         return source
 
 
 def _drawn(task: Task, found: Drawer, source: Path, page: int, dpi: int) -> Path:
     dpi = min(max(dpi, DPI_RANGE[0]), DPI_RANGE[1])
-    target = task.folder / "page.pgm"
+    target = task.folder / f"page{DRAWN}"
     if found.name == "pdfium":
         words = [*found.words, str(source), str(page), str(dpi), str(limits.OCR_PIXELS)]
         words.append(str(target))

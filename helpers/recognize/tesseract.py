@@ -142,9 +142,11 @@ class _Runs:
         self._options: list[str] = []
         if frame is not None:
             self._options += ["-c", f"tessedit_page_number={frame - 1}"]
-        # What a picture says of its resolution is often wrong, and makes Tesseract lose small text.
-        dpi = task.wanted.dpi if task.wanted.kind == "page" else None
-        self._options += ["--dpi", str(dpi or limits.OCR_DPI)]
+        # What a picture says of its resolution is often wrong, and makes Tesseract lose lines.
+        dpi = task.wanted.dpi or limits.OCR_DPI
+        if picture.suffix != render.DRAWN:  # it could not be enlarged
+            dpi = dpi * render.AS_IT_IS // task.wanted.scale
+        self._options += ["--dpi", str(max(render.DPI_RANGE[0], dpi))]
 
     @property
     def can_look(self) -> bool:

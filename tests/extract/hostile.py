@@ -352,7 +352,7 @@ def read_ask_loop(file: BinaryIO, context: Context) -> Iterator[Item]:
 
 def read_ask_nonsense(file: BinaryIO, context: Context) -> Iterator[Item]:
     pack = struct.Struct(">II").pack
-    body = b'{"ask":[1,"page","/etc/passwd",null,null,1,null]}'
+    body = b'{"ask":[1,"page","/etc/passwd",null,null,1,100,null]}'
     _channel().sendall(pack(len(body), 1) + body)
     time.sleep(1_000)
     yield line("never")

@@ -162,11 +162,13 @@ def test_small_pictures_are_enlarged_and_turned_ones_turned() -> None:
     items(jpeg(3_000, 2_000), asked)
     items(tiff(1, 2), asked)
     assert asked.asked == [
-        Wanted("image", dpi=144, orientation=6),
-        Wanted("image"),
-        Wanted("image", 1, 2),
-        Wanted("image", 2, 2),
+        Wanted("image", dpi=70, orientation=6, scale=200),
+        Wanted("image", dpi=256),
+        Wanted("image", 1, 2, 70),
+        Wanted("image", 2, 2, 70),
     ]
+    items(png(1_500, 9), asked)
+    assert asked.asked[-1] == Wanted("image", dpi=256, scale=200)
 
 
 def test_a_page_that_cannot_be_read_is_noticed_beside_the_others() -> None:

@@ -54,6 +54,17 @@ def test_a_reading_that_is_surer_by_far_counts_first() -> None:
     assert [f.text for f in lines.better_of(upside_down, upright)] == ["straight lines"]
 
 
+def test_readings_of_a_skewed_page_are_not_mixed() -> None:
+    def skewed(*texts: str, sure: float) -> list[Line]:
+        return [
+            Line(text, sure, len(text), (0, 40 * at, 900, 40 * at + 120), ("1",))
+            for at, text in enumerate(texts)
+        ]
+
+    good, bad = skewed("one", "two", "three", sure=0.9), skewed("0ne", "tw0", "thr33", sure=0.6)
+    assert lines.better_of(bad, good) == good == lines.better_of(good, bad)
+
+
 def test_a_line_that_one_reading_missed_takes_its_place() -> None:
     one = [line("first", 0.95, 0), line("third", 0.95, 80)]
     two = [line("second", 0.9, 40), line("dirt", 0.3, 200)]
