@@ -8,7 +8,7 @@ the properties of shapes.
 from __future__ import annotations
 
 import struct
-from collections.abc import Container, Iterator
+from collections.abc import Container
 from typing import TypeAlias
 
 from helpers.extract.alternative import alternative
@@ -16,6 +16,7 @@ from helpers.extract.alternative import alternative
 OPTIONS, MORE_OPTIONS = 0xF00B, 0xF122  # the properties of a shape
 WORD_ART, NAME, DESCRIPTION, IS_TABLE = 0x00C0, 0x0380, 0x0381, 0x039F
 
+RECORDS = 500_000  # of one record, that are looked at
 HEADER = struct.Struct("<HHI")
 
 
@@ -23,18 +24,21 @@ HEADER = struct.Struct("<HHI")
 Record: TypeAlias = tuple[int, int, int, int]
 
 
-def records(data: bytes, start: int = 0, end: int | None = None) -> Iterator[Record]:
+def records(data: bytes, start: int = 0, end: int | None = None) -> list[Record]:
     """The records that follow each other from `start` on; none reaches beyond `end`."""
     end = len(data) if end is None else min(end, len(data))
     unpack = HEADER.unpack_from
-    while start + 8 <= end:
+    found: list[Record] = []
+    put = found.append
+    while start + 8 <= end and len(found) < RECORDS:
         head, kind, size = unpack(data, start)
         start += 8
         stop = start + size
         if stop > end:
             stop = end
-        yield kind, head >> 4, start, stop
+        put((kind, head >> 4, start, stop))
         start = stop
+    return found
 
 
 def options(data: bytes, record: Record, wanted: Container[int]) -> dict[int, bytes]:

@@ -82,9 +82,11 @@ class Drawings:
 
     def _read(self) -> None:
         raw = self._raw
-        at = next((end for _, _, _, end in records(raw)), len(raw))  # what all drawings share
+        at = min(8 + int.from_bytes(raw[4:8], "little"), len(raw))  # what all drawings share
         while at + 9 <= len(raw) and len(self.groups) < _SHAPES:
-            kind, _, start, end = next(records(raw, at + 1))  # a byte says which story it is of
+            size = int.from_bytes(raw[at + 5 : at + 9], "little")
+            start = at + 9  # a byte says which story it is of
+            kind, end = int.from_bytes(raw[at + 3 : at + 5], "little"), min(start + size, len(raw))
             if kind != _DRAWING:
                 break
             for outer in records(raw, start, end):

@@ -15,7 +15,7 @@ from typing import BinaryIO
 
 from helpers.errors import limit_reached
 from helpers.extract import nested, properties
-from helpers.extract.art_records import records
+from helpers.extract.art_records import Record, records
 from helpers.extract.blocks import Block, Context, Item, Location, Notice
 from helpers.extract.compound import CompoundFile
 from helpers.extract.embedded_objects import inflated, object_document, object_equation
@@ -40,6 +40,7 @@ from helpers.extract.ppt_shapes import (
     Text,
     drawing_texts,
 )
+from helpers.extract.quick import block
 from helpers.limits import OFFICE_BLOCK_CHARS, OFFICE_TEXT_CHARS
 
 _DRAWING = 0x040C
@@ -53,13 +54,8 @@ def read(file: BinaryIO, ctx: Context) -> Iterator[Item]:
     container = CompoundFile(file)
     presentation = Presentation(container)
     yield properties.metadata(container)
-    chars = 0
-    for item in _Slides(presentation, ctx).items():
-        if isinstance(item, Block):
-            chars += len(item.text)
-            if chars > OFFICE_TEXT_CHARS:
-                raise limit_reached("Text", chars, OFFICE_TEXT_CHARS, "code points", SMALLER)
-        yield item
+    slides = _Slides(presentation, ctx)
+    yield from slides.items()
 
 
 class _Slides:
@@ -71,36 +67,46 @@ class _Slides:
         self._equations: dict[int, str] = {}  # by the number of their object
 
     def items(self) -> Iterator[Item]:
+        chars = 0
         for number, entry in enumerate(self._document.slides, 1):
             self._ctx.heartbeat()
-            yield from self._slide(number, entry)
+            blocks = self._slide(number, entry)
+            if blocks is None:
+                place = Location("slide", f"slide {number}", number)
+                yield Notice("part_unread", f"Slide {number} is missing from the file", place)
+                blocks = _blocks(entry.texts, place)
+            chars += sum(len(found.text) for found in blocks)
+            if chars > OFFICE_TEXT_CHARS:
+                raise limit_reached("Text", chars, OFFICE_TEXT_CHARS, "code points", SMALLER)
+            yield from blocks
         ctx = nested.opened(self._ctx)
-        for place, number in enumerate(sorted(self._document.objects), 1):
+        for place_of, number in enumerate(sorted(self._document.objects), 1):
             if not self._equation(number):
-                yield from object_document(self._object(number), place, ctx)
+                yield from object_document(self._object(number), place_of, ctx)
         if self._presentation.cut:
             yield Notice("part_unread", "The file is cut off: its last part is missing")
 
-    def _slide(self, number: int, entry: Entry) -> Iterator[Item]:
+    def _slide(self, number: int, entry: Entry) -> list[Block] | None:
+        """All that is told of a slide; None where it is missing."""
         if entry.number in self._read:  # a list that names a slide twice is damaged
-            return
-        place = Location("slide", f"slide {number}", number)
+            return []
         data = self._page(entry, SLIDE)
         if data is None:
-            yield Notice("part_unread", f"Slide {number} is missing from the file", place)
-            yield from _blocks(entry.texts, place)
-            return
-        facts = facts_of(data)
-        yield from self._shapes(data, entry.texts, place, OF_SLIDES)
-        yield from self._master(facts.master, place)
+            return None
+        parts = records(data)
+        facts = facts_of(data, parts)
+        place = Location("slide", f"slide {number}", number)
+        found = self._shapes(data, parts, entry.texts, place, OF_SLIDES)
+        found += self._master(facts.master, place)
         notes = self._document.notes.pop(facts.notes, None)
         page = self._page(notes, NOTES) if notes is not None else None
         if notes is not None and page is not None:
             beside = Location("slide", f"slide {number} notes", number)
-            yield from self._shapes(page, notes.texts, beside, OF_NOTES)
+            found += self._shapes(page, records(page), notes.texts, beside, OF_NOTES)
         beside = Location("slide", f"slide {number} comment", number)
-        for text in comments(data):
-            yield from _pieces(text, "paragraph", 0, beside)
+        for text in comments(data, parts):
+            _put(found, text, "paragraph", beside)
+        return found
 
     def _equation(self, number: int) -> str:
         """What an embedded object shows if it is an equation."""
@@ -121,43 +127,48 @@ class _Slides:
         return found[1] if found is not None and found[0] == kind else None
 
     def _shapes(
-        self, page: bytes, outline: list[Text], place: Location, margins_of: int
-    ) -> Iterator[Block]:
-        """What one slide or notes page says."""
-        found = list(_drawn(page, Held(outline, self._equation)))
+        self, page: bytes, parts: list[Record], outline: list[Text], place: Location, of: int
+    ) -> list[Block]:
+        """What one slide or notes page says; `of` tells whose headers and footers it has."""
+        found = list(_drawn(page, parts, Held(outline, self._equation)))
         shown = [item for item in found if isinstance(item, Row) or not _is_margin(item)]
-        told = {line for item in shown if isinstance(item, Text) for line in item.paragraphs}
-        shown += [text for text in outline if not told.issuperset(text.paragraphs)]
-        if margins_of == OF_NOTES:
+        if outline:
+            told = {line for item in shown if isinstance(item, Text) for line in item.paragraphs}
+            shown += [text for text in outline if not told.issuperset(text.paragraphs)]
+        if of == OF_NOTES:
             shown = [i._replace(kind=OTHER) if isinstance(i, Text) else i for i in shown]
-        yield from _blocks(shown, place)
-        margins = margin_texts(page)
+        blocks = _blocks(shown, place)
+        margins = margin_texts(page, parts)
         if margins is None:
-            margins = self._document.margins.get(margins_of, [])
-        yield from self._once((*margins, *_lines(found, MARGINS)), place)
+            margins = self._document.margins.get(of, [])
+        self._once(blocks, (*margins, *_lines(found, MARGINS)), place)
+        return blocks
 
-    def _master(self, identity: int, place: Location) -> Iterator[Block]:
+    def _master(self, identity: int, place: Location) -> list[Block]:
         """What the master of a slide shows on it, but for placeholders."""
+        blocks: list[Block] = []
         master = self._document.masters.get(identity)
         if master is None or master.number in self._read:
-            return
+            return blocks
         self._read.add(master.number)
         found = self._presentation.record(master.number)
         if found is not None:
-            drawn = [item for item in _drawn(found[1], Held()) if not _is_prompt(item)]
+            parts = records(found[1])
+            drawn = [i for i in _drawn(found[1], parts, Held()) if not _is_prompt(i)]
             rows = (item.text for item in drawn if isinstance(item, Row))
             lines = (*_lines(drawn, (0, *MARGINS)), *rows)
-            yield from self._once((*lines, *(margin_texts(found[1]) or ())), place)
+            self._once(blocks, (*lines, *(margin_texts(found[1], parts) or ())), place)
+        return blocks
 
-    def _once(self, texts: Iterable[str], place: Location) -> Iterator[Block]:
+    def _once(self, blocks: list[Block], texts: Iterable[str], place: Location) -> None:
         for text in texts:
             if text not in self._told:
                 self._told.add(text)
-                yield from _pieces(text, "paragraph", 0, place)
+                _put(blocks, text, "paragraph", place)
 
 
-def _drawn(page: bytes, held: Held) -> Iterator[Text | Row]:
-    for part in records(page):
+def _drawn(page: bytes, parts: list[Record], held: Held) -> Iterator[Text | Row]:
+    for part in parts:
         if part[0] == _DRAWING:
             yield from drawing_texts(page, part, held)
 
@@ -177,23 +188,26 @@ def _lines(found: Iterable[Text | Row], placeholders: tuple[int, ...]) -> Iterat
             yield from item.paragraphs
 
 
-def _blocks(found: Iterable[Text | Row], place: Location) -> Iterator[Block]:
+def _blocks(found: Iterable[Text | Row], place: Location) -> list[Block]:
     """Titles first."""
-    rest = []
+    titles: list[Block] = []
+    rest: list[Block] = []
     for item in found:
-        if isinstance(item, Text) and item.kind in TITLES:
-            yield from _pieces("\n".join(item.paragraphs), "heading", 1, place)
-        else:
-            rest.append(item)
-    for item in rest:
         if isinstance(item, Row):
-            yield from _pieces(item.text, "table_header" if item.first else "table_row", 0, place)
+            _put(rest, item.text, "table_header" if item.first else "table_row", place)
+        elif item.kind in TITLES:
+            _put(titles, "\n".join(item.paragraphs), "heading", place)
         else:
             for line in item.paragraphs:
-                yield from _pieces(line, "paragraph", 0, place)
+                _put(rest, line, "paragraph", place)
+    return titles + rest
 
 
-def _pieces(text: str, kind: str, level: int, place: Location) -> Iterator[Block]:
+def _put(blocks: list[Block], text: str, kind: str, place: Location) -> None:
     """A block, cut where it is too long for one."""
+    if kind != "heading" and 0 < len(text) <= OFFICE_BLOCK_CHARS:
+        blocks.append(block(text, kind, place))
+        return
     for at in range(0, len(text), OFFICE_BLOCK_CHARS):
-        yield Block(text[at : at + OFFICE_BLOCK_CHARS], kind, level, place)
+        piece = text[at : at + OFFICE_BLOCK_CHARS]
+        blocks.append(Block(piece, kind, int(kind == "heading"), place))

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from helpers.errors import limit_reached
-from helpers.extract.art_records import records
+from helpers.extract.art_records import Record, records
 from helpers.extract.codepages import WIDE
 from helpers.extract.ppt_records import DOCUMENT, SLIDE, Presentation, corrupt
 from helpers.extract.ppt_shapes import Text, outline_texts
@@ -79,31 +79,31 @@ def read_document(presentation: Presentation) -> Document:
     return found
 
 
-def facts_of(slide: bytes) -> Facts:
-    """What a slide's record says of it."""
-    for kind, _, start, end in records(slide):
+def facts_of(slide: bytes, parts: list[Record]) -> Facts:
+    """What a slide's record says of it; `parts` are its records."""
+    for kind, _, start, end in parts:
         if kind == _SLIDE_FACTS and end - start >= 22:
             master, notes, marks = struct.unpack_from("<IIH", slide, start + 12)
             return Facts(notes, master if marks & _FOLLOWS_MASTER else 0)
     return Facts()
 
 
-def margin_texts(page: bytes) -> list[str] | None:
+def margin_texts(page: bytes, parts: list[Record]) -> list[str] | None:
     """Header and footer that a page has for itself, None where it has none."""
-    for kind, _, start, end in records(page):
+    for kind, _, start, end in parts:
         if kind == _MARGINS:
             return _margin_texts(page, start, end)
     return None
 
 
-def comments(slide: bytes) -> Iterator[str]:
+def comments(slide: bytes, parts: list[Record]) -> Iterator[str]:
     """The texts of a slide's comments."""
-    waiting = [(0, len(slide), 0)]
+    waiting = [(parts, 0)]
     while waiting:
-        start, end, depth = waiting.pop()
-        for kind, _, first, last in records(slide, start, end):
+        inside, depth = waiting.pop()
+        for kind, _, first, last in inside:
             if kind in (_TAGS, _TAG, _TAG_DATA) and depth < 4:
-                waiting.append((first, last, depth + 1))
+                waiting.append((records(slide, first, last), depth + 1))
             elif kind == _COMMENT:
                 for name, instance, inner, stop in records(slide, first, last):
                     if name == _STRING and instance == 1:

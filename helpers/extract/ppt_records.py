@@ -7,8 +7,10 @@ found by its pointer it is looked for. Does not: know what slides hold.
 
 from __future__ import annotations
 
+import io
 import struct
 from collections.abc import Iterator
+from typing import BinaryIO, cast
 
 from helpers.errors import Unread, limit_reached
 from helpers.extract.art_records import HEADER
@@ -23,6 +25,7 @@ _OLD_STREAMS = ("PP40", "Header")  # PowerPoint 95 and 4
 DOCUMENT, SLIDE, NOTES, OBJECT = 0x03E8, 0x03EE, 0x03F0, 0x1011
 _USER_EDIT, _PERSIST, _CURRENT_USER, _CRYPT = 0x0FF5, 0x1772, 0x0FF6, 0x2F14
 _ENCRYPTED_TOKEN = 0xF3D1C4DF
+_HELD_BYTES = 16 * 1024 * 1024  # of a stream that is held whole
 _EDITS = 10_000  # edits of one file that are followed
 _PERSISTED = 0x100000  # numbers a persist directory can name
 
@@ -37,13 +40,15 @@ class Presentation:
         folder = (DUAL_STORAGE,) if (DUAL_STORAGE, DOCUMENT_STREAM) in container else ()
         if (*folder, DOCUMENT_STREAM) not in container:
             raise _no_stream(container)
-        self._stream: Stream = container.open(*folder, DOCUMENT_STREAM)
-        size = self._stream.size
+        stream: Stream = container.open(*folder, DOCUMENT_STREAM)
+        size = stream.size
         if size > OLE_STREAM_BYTES:
             remedy = "Split the presentation."
             raise limit_reached("the slides' stream", size, OLE_STREAM_BYTES, "bytes", remedy)
-        self.cut = self._stream.cut
-        self._length = self._stream.seek(0, 2)
+        self.cut = stream.cut
+        held = io.BytesIO(stream.read()) if size <= _HELD_BYTES else stream
+        self._stream = cast(BinaryIO, held)
+        self._length = self._stream.seek(0, io.SEEK_END)
         self.live: dict[int, int] = {}
         self.document = 0
         edit = _last_edit(container, folder)
