@@ -352,7 +352,8 @@ def _text_format(start: bytes, named: Format | None, name: str) -> Format:
     if kind is not None and (named is None or not named.is_text or extension(name) == "xml"):
         return BY_NAME[kind]
     if named is not None and named.is_text:
-        return named
+        encoded = named.name == "txt" and sniff.is_encoded_mail(start)
+        return BY_NAME[sniff.mail_kind(start) or "eml"] if encoded else named
     if sniff.looks_like_html(start):
         return BY_NAME["html"]
     mail = sniff.mail_kind(start)

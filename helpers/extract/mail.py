@@ -47,8 +47,7 @@ _QUOTED_FROM = re.compile(rb"(?m)^>(>*From )")
 def read(file: BinaryIO, ctx: Context) -> Iterator[Item]:
     """Metadata, the header, the text, and the attachments of one message.
 
-    Raises Unread: `corrupt` where there is no header of a mail, `encrypted` where nothing but
-    an encrypted body is there.
+    Raises Unread: `empty`, or `corrupt` where there is no header of a mail.
     """
     file = _in_lines(file, ctx)
     start, end = _span(file)
@@ -148,7 +147,8 @@ class Message:
             told = f"{left_out.reason}; the rest was left out"
             yield self._written.notice("limit_reached", told)
             raw = raw[:most]
-        return _QUOTED_FROM.sub(rb"\1", raw) if self._quoted else raw
+        quoted = self._quoted and part.encoding != "base64"
+        return _QUOTED_FROM.sub(rb"\1", raw) if quoted else raw
 
     def _file(self, leaf: Leaf, texts: bool) -> Iterator[Item]:
         """An attachment; `texts` tells that the mail has a text of its own."""
@@ -201,7 +201,7 @@ def _is_web_archive(root: Part) -> bool:
     """A page saved as MHT: nobody sent it, and its parts name where they came from."""
     if root.field("snapshot-content-location") or "<Saved by" in root.field("from"):
         return True
-    sent = root.field("to") or root.field("received") or root.field("message-id")
+    sent = any(root.field(name) for name in ("from", "to", "received", "message-id"))
     return not sent and root.type in ("multipart/related", "text/html")
 
 

@@ -152,6 +152,10 @@ _MAIL_FIELDS = re.compile(
     rb"|Content-Type|X-[A-Za-z-]{1,40}):",
     re.IGNORECASE | re.MULTILINE,
 )
+_MAIL_ENCODED = re.compile(
+    rb"^Content-(?:Type:[ \t]*multipart/|Transfer-Encoding:[ \t]*(?:base64|quoted-printable))",
+    re.IGNORECASE | re.MULTILINE,
+)
 _MAILBOX_LINE = re.compile(rb"From [^\r\n]{0,500}\d[^\r\n]{0,500}\r?\n(?=[!-9;-~]{1,80}[ \t]*:)")
 _SPREADSHEET_ML = re.compile(
     rb"<(?:\w+:)?Workbook\s[^>]*[\"']urn:schemas-microsoft-com:office:spreadsheet[\"']"
@@ -201,6 +205,11 @@ def looks_like_html(start: bytes) -> bool:
             return False
         view = view.lstrip()
     return _HTML_START.match(view) is not None
+
+
+def is_encoded_mail(start: bytes) -> bool:
+    """Whether a mail begins here whose text cannot be read as it stands, whatever its name."""
+    return mail_kind(start) is not None and _MAIL_ENCODED.search(start) is not None
 
 
 def mail_kind(start: bytes) -> str | None:

@@ -169,6 +169,8 @@ MAIL = b"Return-Path: <a@example.org>\nReceived: by x\nSubject: s\n\ntext\n"
         (b"From a@example.org Mon Nov 12 10:00:00 2007\n" + MAIL, "Inbox", "mbox"),
         (b"From a@example.org Mon Nov 12 10:00:00 2007\n" + MAIL, "a.eml", "eml"),
         (MAIL, "notes.txt", "txt"),
+        (b"MIME-Version: 1.0\nContent-Transfer-Encoding: base64\n" + MAIL, "notes.txt", "eml"),
+        (b"MIME-Version: 1.0\nContent-Type: multipart/mixed\n" + MAIL, "notes.md", "md"),
         (b"\x78\x9f\x3e\x22\0\0", "winmail.dat", "tnef"),
     ],
 )
