@@ -22,6 +22,7 @@ from typing import BinaryIO
 
 from helpers import limits
 from helpers.errors import Unread
+from helpers.extract import encoding_east
 from helpers.extract.letters import HANGUL_BITS, THAI_BITS
 
 CONTROL_SHARE = 0.02  # of a sample: more control bytes than this are no text
@@ -246,7 +247,10 @@ def _utf8_bits(text: str) -> int:
 
 
 def legacy(sample: bytes) -> Encoding:
-    """The cheapest of Korean, Thai and Western for a sample that is no UTF-8."""
+    """The cheapest charset for a sample that is no UTF-8; a word counts once, however often it
+    stands in a log.
+    """
+    sample = b" ".join(dict.fromkeys(word for word in sample.split() if not word.isascii()))
     high = max(1, high_bytes(sample))
     costs = _bits(sample)
     codec = min(costs, key=lambda name: costs[name])
@@ -255,10 +259,12 @@ def legacy(sample: bytes) -> Encoding:
 
 def _bits(sample: bytes) -> dict[str, int]:
     enclosed = MISPLACED_BITS * sum(1 for _ in _ENCLOSED.finditer(sample))
+    others = {codec: bits + enclosed for codec, bits in encoding_east.bits(sample).items()}
     return {
         "cp949": _korean_bits(sample) + enclosed,
         "cp874": _thai_bits(sample) + enclosed,
         "cp1252": _western_bits(sample),
+        **others,
     }
 
 
@@ -308,6 +314,8 @@ def _western_bits(sample: bytes) -> int:
 
 
 def _label(codec: str, sample: bytes) -> str:
+    if codec in encoding_east.CODECS:
+        return encoding_east.CODECS[codec]
     if codec == "cp949":
         text = sample.decode("cp949", "replace")
         extended = any(ch >= "\uac00" and _is_extended(ch) for ch in set(text))

@@ -20,7 +20,7 @@ from helpers.errors import Unread
 from helpers.extract import sniff
 from helpers.extract.blocks import Reader
 
-TEXT_FAMILY_VERSION = 1  # part of every text format's fingerprint: encoding detection
+TEXT_FAMILY_VERSION = 2  # part of every text format's fingerprint: encoding detection
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,10 @@ from helpers.extract.encoding import declared, detect
 from helpers.extract.stream import TextStream
 
 THAI = "กำหนดการหยุดจ่ายน้ำชั่วคราว ในวันที่ 14 ตุลาคม"
+CHINESE = "本市自来水公司定于十月十四日上午九时起更换老旧水管，届时部分地区将停止供水。"
+TRADITIONAL = "本市自來水公司定於十月十四日上午九時起更換老舊水管，屆時部分地區將停止供水。"
+JAPANESE = "十月十四日の午前九時から古い水道管の交換工事のため、断水します。ご協力をお願いします。"
+RUSSIAN = "Водоканал сообщает: четырнадцатого октября с девяти часов утра воды в домах не будет."
 KOREAN = "노후 송수관 교체 공사로 단수를 실시합니다"
 
 
@@ -143,8 +147,68 @@ def test_replacement_letters_of_the_text_itself_are_no_errors() -> None:
     assert not list(stream.notices())
 
 
+@pytest.mark.parametrize(
+    ("text", "codec", "label"),
+    [
+        (CHINESE, "gb18030", "GB18030"),
+        (TRADITIONAL, "big5", "Big5"),
+        (JAPANESE, "shift_jis", "Shift_JIS"),
+        (JAPANESE, "euc_jp", "EUC-JP"),
+        (RUSSIAN, "cp1251", "Windows-1251"),
+        (RUSSIAN, "koi8_r", "KOI8-R"),
+    ],
+)
+def test_old_charsets_of_china_japan_and_russia_are_told(text: str, codec: str, label: str) -> None:
+    stream = stream_of(text.encode(codec))
+    assert "".join(stream) == text
+    assert stream.encoding.label == label
+    assert not list(stream.notices())
+
+
+@pytest.mark.parametrize("words", [1, 2, 3])
+def test_korean_and_thai_words_are_never_taken_for_a_charset_further_off(words: int) -> None:
+    """However rare a word, and however often it stands there."""
+    korean = [
+        "펌프",
+        "꺼짐",
+        "밸브",
+        "닫힘",
+        "쿠폰",
+        "텔레콤",
+        "팩스",
+        "콘크리트",
+        "뚜껑",
+        "찌꺼기",
+        "빨래",
+        "튤립",
+        "휠체어",
+        "캐비닛",
+    ]
+    thai = [
+        "ปั๊ม",
+        "วาล์ว",
+        "ฟิวส์",
+        "คอนกรีต",
+        "ฎีกา",
+        "ฤดู",
+        "เฌอ",
+        "กฎ",
+        "ฆ้อง",
+        "ญาติ",
+        "ธง",
+        "ศาล",
+        "ที่ทำการ",
+        "ซ่อมท่อ",
+    ]
+    for listed, codec in ((korean, "cp949"), (thai, "cp874")):
+        for at in range(len(listed)):
+            one = " ".join((listed * 2)[at : at + words]) + "\n"
+            for times in (1, 30):
+                assert detect(io.BytesIO(one.encode(codec) * times)).codec in ("cp949", "cp874")
+
+
 def test_text_in_an_unknown_charset_is_read_with_a_warning() -> None:
-    stream = stream_of("Съешь же ещё этих мягких французских булок".encode("cp1251"))
+    stream = stream_of("Το γρήγορο καφέ αλεπού πηδά".encode("iso8859_7") + b"\x80\x81\x9f" * 9)
     assert "".join(stream)
     assert "encoding_uncertain" in [notice.code for notice in stream.notices()]
 
