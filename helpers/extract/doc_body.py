@@ -93,6 +93,7 @@ class Body:
         """`shown_thing` and `shown_image` tell what an embedded thing shows and what a picture is
         of, by its place among all of them."""
         self._paragraphs, self._styles, self._boxes = paragraphs, styles, boxes
+        self._known = paragraphs.known
         self._shown_thing, self._shown_image = shown_thing, shown_image
         self._next_box = boxes.next if boxes else NOWHERE
         self._out: list[Found] = []
@@ -179,7 +180,7 @@ class Body:
     def _in_table(self, cell_mark: bool, look: Look, blank: bool) -> None:
         table = self._tables[-1]
         row_end = look.row_end
-        if not self._paragraphs.known:
+        if not self._known:
             row_end = cell_mark and blank and self._last_was_cell
             cell_mark = cell_mark and not row_end
         self._last_was_cell = cell_mark
@@ -324,6 +325,8 @@ class Body:
 def _is_unclean(text: str) -> bool:
     """Whether a text holds control signs, halves of letters or the like; ten times as quick as a
     pattern over the signs."""
+    if text.isprintable():
+        return False
     try:
         raw = text.encode()
     except UnicodeEncodeError:
