@@ -65,7 +65,7 @@ def _has_controls(text: str, mask: int) -> bool:
     an empty one is believed unless a sign shows that nearly every control has. Looking at every
     letter costs more than decoding them."""
     if not mask:
-        return "\0" in text or "\t" in text or "\n" in text
+        return "\0" in text or "\n" in text
     return not text.isprintable() and _CONTROLS.search(text) is not None
 
 
@@ -318,7 +318,7 @@ class BodyReader:
             self._fill(kind, _ruby(data))
         elif kind == _COMPOSED:
             self._fill(kind, string(data, 4)[0])
-        elif kind in _SHAPES:
+        elif kind in _SHAPES and data[_DESCRIPTION_AT : _DESCRIPTION_AT + 2].strip(b"\0"):
             self._margins.describe(string(data, _DESCRIPTION_AT)[0])
         frame = self._open(level, _CONTROL, sink, aside)
         if kind == _TABLE:

@@ -151,7 +151,9 @@ class Grid:
                 after += [piece for piece in cell if not _belongs_in_cell(piece)]
         if texts:
             kind = "table_header" if self.header or not self.rows else "table_row"
-            text = " ".join(CELL_SEPARATOR.join(labels + texts).split())
+            text = CELL_SEPARATOR.join(labels + texts)
+            if "  " in text or "\n" in text or "\t" in text or "\xa0" in text or "\u3000" in text:
+                text = " ".join(text.split())
             self.sink.append((text, kind, 0, ""))
             self.rows += 1
         self.sink += after
@@ -249,40 +251,43 @@ class Located:
         """Empties `pieces`. Raises Unread("limit_reached") beyond OFFICE_TEXT_CHARS."""
         next_place, most, chars = self._outline.paragraph, OFFICE_BLOCK_CHARS, self._chars
         for piece in pieces:
-            if isinstance(piece, str):
-                text, kind, aside = piece, "paragraph", ""
-            else:
-                text, kind, level, aside = piece
-                if kind == "heading":
-                    self._outlined = True
-                    chars += len(text)
-                    yield Block(text, kind, level, self._outline.heading(text, level))
-                    continue
-            chars += len(text)
-            if text[:1] in FIRST_LETTERS and not (self._outlined or aside):
-                found = self._implied(text, kind)
-                if found is not None:
-                    yield found
-                    continue
-            place = next_place() if not aside or aside == NOTE else Location("part", aside)
-            if len(text) <= most:
-                yield block(text, kind, place)
+            if isinstance(piece, str):  # nearly all are plain paragraphs of moderate length
+                chars += len(piece)
+                if len(piece) <= most and piece[:1] not in FIRST_LETTERS:
+                    yield block(piece, "paragraph", next_place())
+                else:
+                    yield from self._rare(piece, "paragraph")
                 continue
-            for at in range(0, len(text), most):
-                yield block(text[at : at + most], kind, place)
+            text, kind, level, aside = piece
+            chars += len(text)
+            if kind == "heading":
+                self._outlined = True
+                yield Block(text, kind, level, self._outline.heading(text, level))
+            elif aside and aside != NOTE:
+                place = Location("part", aside)
+                for at in range(0, len(text), most):
+                    yield block(text[at : at + most], kind, place)
+            else:
+                yield from self._rare(text, kind)
         pieces.clear()
         self._chars = chars
         if chars > OFFICE_TEXT_CHARS:
             raise limit_reached("Text", chars, OFFICE_TEXT_CHARS, "code points", SMALLER)
 
-    def _implied(self, text: str, kind: str) -> Block | None:
-        title, level = implied(text)
-        if not level or (level == ARTICLE_LEVEL and kind != "paragraph"):
-            return None
-        place = self._outline.heading(title, level)
-        if level == ARTICLE_LEVEL:
-            return Block(text[:OFFICE_BLOCK_CHARS], kind, 0, place)
-        return Block(text, "heading", level, place)
+    def _rare(self, text: str, kind: str) -> Iterator[Block]:
+        """A paragraph or row that may begin with a heading, or has to be cut."""
+        title, level = "", 0
+        if text[:1] in FIRST_LETTERS and not self._outlined:
+            title, level = implied(text)
+        if level and level != ARTICLE_LEVEL:
+            yield Block(text, "heading", level, self._outline.heading(title, level))
+            return
+        if level and kind == "paragraph":
+            place = self._outline.heading(title, level)
+        else:
+            place = self._outline.paragraph()
+        for at in range(0, len(text), OFFICE_BLOCK_CHARS):
+            yield block(text[at : at + OFFICE_BLOCK_CHARS], kind, place)
 
 
 def _weight(piece: Piece) -> int:
