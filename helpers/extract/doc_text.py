@@ -33,10 +33,10 @@ FIRST_THING, FIRST_IMAGE, THINGS = 0xF0000, 0x100000, 0xFF00
 
 _SEPARATOR, _PICTURE = "\x14", "\x01"
 _COMPRESSED = 0x40000000
-_PAIRED = frozenset(("cp949", "johab", "cp932", "gbk", "cp950"))
+_PAIRED = frozenset(("cp949", "johab", "cp932", "gbk", "gb18030", "cp950", "euc_jp"))
 _KEPT_MARKS = re.compile("[^\r\x07\x0c\x13-\x15]")
 _PAIR = re.compile("[\xa1-\xfe]{2}")
-_FOREIGN = re.compile("[\u0e01-\u0e5b\uac00-\ud7a3]")
+_FOREIGN = re.compile("[\u0400-\u045f\u0e01-\u0e5b\u3041-\u30ff\u4e00-\u9fff\uac00-\ud7a3]")
 
 
 class Stretch(NamedTuple):
@@ -218,8 +218,8 @@ class Text:
         found = encoding.legacy(sample)
         letters = len(_FOREIGN.findall(sample.decode(found.codec, "replace")))
         needed = 2 if fib.old else FOREIGN_LETTERS
-        foreign = found.codec in ("cp874", "cp949") and found.sure and letters >= needed
-        return found.codec if foreign else "cp1252"
+        possible = fib.old or found.codec in ("cp874", "cp949")
+        return found.codec if possible and found.sure and letters >= needed else "cp1252"
 
     def _sample(self) -> bytes:
         """Lines with letters beyond ASCII from the 8-bit pieces."""

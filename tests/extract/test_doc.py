@@ -100,6 +100,20 @@ def test_korean_in_eight_bits(old: bool, language: int, pieces: int) -> None:
     assert texts(word) == KOREAN.split("\n")
 
 
+@pytest.mark.parametrize(
+    ("codec", "line"),
+    [
+        ("cp1251", "привет как дела сегодня"),
+        ("cp932", "日本語の文章です。東京"),
+        ("gbk", "中文文档测试，北京市"),
+    ],
+)
+def test_an_old_file_without_language_or_font_is_judged_by_its_letters(
+    codec: str, line: str
+) -> None:
+    assert texts(Word({"body": plain(line)}, codec=codec, old=True)) == [line]
+
+
 def test_western_punctuation_and_accents_stay_western() -> None:
     line = "“Café” – naïve Größe £5 … déjà vu, señor; Ærø"
     assert texts(Word({"body": plain(line)}, codec="cp1252")) == [line]
