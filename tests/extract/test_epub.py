@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import random
-import zipfile
 from collections.abc import Callable
 
 import pytest
@@ -12,73 +11,9 @@ import pytest
 from helpers.errors import Unread
 from helpers.extract import epub, formats
 from helpers.extract.blocks import Block, Context, Item, Metadata, Notice
+from tests.extract.epub_files import FIXTURE, HEAD, book, nav, page, point
 from tests.extract.test_office_mutations import damaged, outcome, repacked, swapped
-
-CONTAINER = (
-    '<?xml version="1.0"?><container xmlns="urn:oasis:names:tc:opendocument:xmlns:container">'
-    '<rootfiles><rootfile full-path="OEBPS/book.opf"'
-    ' media-type="application/oebps-package+xml"/></rootfiles></container>'
-)
-DUBLIN = 'xmlns:dc="http://purl.org/dc/elements/1.1/"'
-XHTML = "application/xhtml+xml"
-HEAD = (
-    '<?xml version="1.0" encoding="utf-8"?><!DOCTYPE html><html'
-    ' xmlns="http://www.w3.org/1999/xhtml" xmlns:epub="http://www.idpf.org/2007/ops"><head>'
-    "<title>t</title><style>p {x}</style></head><body>"
-)
-NCX_HEAD = (
-    '<?xml version="1.0"?><!DOCTYPE ncx PUBLIC "-//NISO//DTD ncx 2005-1//EN"'
-    ' "http://www.daisy.org/z3986/2005/ncx-2005-1.dtd">'
-    '<ncx xmlns="http://www.daisy.org/z3986/2005/ncx/"><docTitle><text>Book</text></docTitle><navMap>'
-)
-
-
-def page(body: str) -> str:
-    return f"{HEAD}{body}</body></html>"
-
-
-def point(title: str, target: str, inner: str = "") -> str:
-    return (
-        f"<navPoint><navLabel><text>{title}</text></navLabel>"
-        f'<content src="{target}"/>{inner}</navPoint>'
-    )
-
-
-def nav(*links: tuple[str, str]) -> str:
-    lines = "".join(f'<li><a href="{target}">{title}</a></li>' for title, target in links)
-    return page(f'<nav epub:type="toc"><h1>Contents</h1><ol>{lines}</ol></nav>')
-
-
-def book(
-    pages: dict[str, str | bytes],
-    order: list[str] | None = None,
-    ncx: str = "",
-    contents: str = "",
-    extra: dict[str, str | bytes] | None = None,
-    metadata: str = "<dc:title>Livre</dc:title><dc:creator>A. Author</dc:creator>",
-    media: str = XHTML,
-) -> bytes:
-    items = [f'<item id="{name}" href="{name}" media-type="{media}"/>' for name in pages]
-    if contents:
-        items.append(f'<item id="nav" href="nav.xhtml" properties="nav" media-type="{XHTML}"/>')
-    if ncx:
-        items.append('<item id="ncx" href="toc.ncx" media-type="application/x-dtbncx+xml"/>')
-    spine = "".join(f'<itemref idref="{name}"/>' for name in (order or list(pages)))
-    package = (
-        f'<?xml version="1.0"?><package xmlns="http://www.idpf.org/2007/opf" version="3.0">'
-        f"<metadata {DUBLIN}>{metadata}</metadata><manifest>{''.join(items)}</manifest>"
-        f'<spine toc="ncx">{spine}</spine></package>'
-    )
-    files: dict[str, str | bytes] = {"META-INF/container.xml": CONTAINER, "OEBPS/book.opf": package}
-    files |= {f"OEBPS/{name}": text for name, text in pages.items()}
-    files |= {"OEBPS/toc.ncx": f"{NCX_HEAD}{ncx}</navMap></ncx>"} if ncx else {}
-    files |= {"OEBPS/nav.xhtml": contents} if contents else {}
-    target = io.BytesIO()
-    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as container:
-        container.writestr("mimetype", "application/epub+zip", zipfile.ZIP_STORED)
-        for name, text in {**files, **(extra or {})}.items():
-            container.writestr(name, text)
-    return target.getvalue()
+from tests.trust.documents import LEAK, changed, doctypes
 
 
 def read(data: bytes) -> list[Item]:
@@ -299,20 +234,39 @@ def test_an_entity_of_a_page_opens_no_file() -> None:
     assert "root:" not in "".join(block.text for block in blocks(book({"a.xhtml": text})))
 
 
+DOORLESS = "http://127.0.0.1:1/x.dtd"
+
+
+@pytest.mark.parametrize("kind", doctypes("/etc/hostname", DOORLESS))
+def test_no_declaration_of_a_page_gives_text_or_opens_anything(
+    kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    prolog = doctypes("/etc/hostname", DOORLESS)[kind]
+    body = '<html xmlns="http://www.w3.org/1999/xhtml"><body><p>a &x; b</p></body></html>'
+    monkeypatch.setattr("builtins.open", None)
+    for text in (prolog + body, (prolog + body).encode("utf-16")):
+        found = "".join(block.text for block in blocks(book({"a.xhtml": text})))
+        assert LEAK not in found and "b" in found
+
+
+@pytest.mark.parametrize("part", ["OEBPS/book.opf", "META-INF/container.xml", "OEBPS/toc.ncx"])
+@pytest.mark.parametrize("kind", doctypes("/etc/hostname", DOORLESS))
+def test_no_declaration_of_a_package_is_followed(part: str, kind: str) -> None:
+    prolog = doctypes("/etc/hostname", DOORLESS)[kind]
+    data = changed(FIXTURE, part, lambda content: prolog.encode() + content.partition(b"?>")[2])
+    try:
+        found = read(data)
+    except Unread as refused:
+        assert refused.code == "corrupt"
+    else:
+        assert LEAK not in str(found)
+
+
 def test_a_paragraph_without_end_is_cut() -> None:
     data = book({"a.xhtml": page(f"<p>{'word ' * 400_000}</p>")})
     found = blocks(data)
     assert len(found) > 1
     assert sum(block.text.count("word") for block in found) == 400_000
-
-
-FIXTURE = book(
-    {
-        "a.xhtml": page('<h1 id="x">Alpha</h1><p>first <math><mi>x</mi></math></p>'),
-        "b.xhtml": page("<table><tr><td>1</td><td>2</td></tr></table><p>a<br/>b</p>"),
-    },
-    ncx=point("Alpha", "a.xhtml#x") + point("B", "b.xhtml"),
-)
 
 
 @pytest.mark.filterwarnings("ignore:Duplicate name")

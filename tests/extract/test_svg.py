@@ -11,8 +11,8 @@ import pytest
 from helpers.errors import Unread
 from helpers.extract import formats, svg
 from helpers.extract.blocks import Block, Context, Item, Metadata
+from tests.extract.epub_files import book
 from tests.extract.test_epub import blocks as book_blocks
-from tests.extract.test_epub import book
 from tests.extract.test_office_mutations import damaged, outcome
 
 HEAD = (

@@ -13,6 +13,7 @@ import zipfile
 import zlib
 from collections.abc import Callable
 
+from tests.extract import epub_files as books
 from tests.extract import hangul_files as hangul
 
 MARKER = "งบประมาณ 예산 budget"
@@ -25,6 +26,7 @@ MAIN_TYPES = {
     "xl/workbook.xml": "spreadsheetml.sheet.main",
     "ppt/presentation.xml": "presentationml.presentation.main",
 }
+MATH = f'xmlns:m="{OFFICE}/officeDocument/2006/math"'
 OASIS = "urn:oasis:names:tc:opendocument:xmlns"
 ODF_NAMES = (
     f'xmlns:office="{OASIS}:office:1.0" xmlns:text="{OASIS}:text:1.0" '
@@ -175,6 +177,16 @@ WHOLE: dict[str, bytes] = {
     "a.hwpx": hwpx(),
     "a.hml": f"<HWPML><BODY><SECTION><P><TEXT><CHAR>{MARKER}</CHAR></TEXT></P></SECTION></BODY>"
     "</HWPML>".encode(),
+    "a.epub": books.book(
+        {"a.xhtml": books.page(f"<h1>H</h1><p>{MARKER} <math><mi>x</mi></math></p>")},
+        ncx=books.point("H", "a.xhtml"),
+    ),
+    "a.ipynb": f'{{"cells": [{{"cell_type": "markdown", "source": ["{MARKER}"]}}]}}'.encode(),
+    "a.svg": f'<svg xmlns="http://www.w3.org/2000/svg"><text>{MARKER}</text></svg>'.encode(),
+    "equation.docx": docx(
+        f"{MARKER}</w:t></w:r><m:oMath {MATH}><m:f><m:num><m:r><m:t>1</m:t></m:r></m:num>"
+        "<m:den><m:r><m:t>2</m:t></m:r></m:den></m:f></m:oMath><w:r><w:t>"
+    ),
     "a.pdf": pdf(show("The budget of this year\nis two million")),
     "flate.pdf": pdf(zlib.compress(show("A packed page")), filters="/Filter /FlateDecode"),
     "a.txt": f"{MARKER}\n\nsecond paragraph\n".encode(),
@@ -305,6 +317,15 @@ BOMBS: dict[str, Callable[[], bytes]] = {
     "cells.hwp": lambda: hangul.hwp(hangul.deflated(_cells() * 100_000)),
     "deep.hwpx": lambda: hwpx(text="<hp:tbl>" * 300_000 + "x"),
     "big.png": lambda: png(50_000),
+    "deep.epub": lambda: books.book({"a.xhtml": books.page("<div>" * 300_000 + "x")}),
+    "pages.epub": lambda: books.book(
+        {"a.xhtml": books.page("<p>w </p>" + "<p></p>" * 30_000_000)},
+        extra={"padding": bytes(range(256))},
+    ),
+    "equations.docx": lambda: docx(
+        f"x</w:t></w:r><m:oMath {MATH}>{'<m:r><m:t>x</m:t></m:r>' * 3_000_000}</m:oMath><w:r><w:t>"
+    ),
+    "deep.ipynb": lambda: b'{"cells": ' + b"[" * 2_000_000,
     "attribute.pptx": lambda: changed(
         pptx(), "ppt/slides/slide1.xml", lambda content: content.replace(b"<a:p>", _wide_tag())
     ),
