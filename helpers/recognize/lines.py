@@ -16,12 +16,14 @@ JUNK = 0.35  # confidence below which a line is left out: signatures, dirt, edge
 LEAST = 0.1  # ... unless it is above this and made of words
 WORDY = 0.6  # of a line's signs in words, from which it is made of them
 BETTER = 1.08  # times the worth that another reading of a line must have
+WHOLE = 0.9  # the same, where a whole line stands against its fragments
 FAR_BETTER = 0.1  # confidence by which another reading as a whole is the better one
 UNSURE_SHARE = 0.03  # of a page's letters in unsure lines: above it the page is tried again
 LONG = 3  # letters of one unsure line that are worth another try: a title may be as short
 LEGIBLE = 0.5  # mean confidence of a page that is text
 LEAST_LETTERS = 3  # of a page that is text
 FULL = 0.85  # of its paragraph's longest line: a line that long was ended by the margin
+SKEWED = 0.2  # of a page's lines overlapping the next: a skewed page
 COVERED = 0.5  # of the smaller box, from which two boxes hold the same line
 _WORD, _COLUMNS = "5", 12  # of TSV: the level of a word, the columns of a row
 # Two letters make a word of Thai or Hangul, three of other scripts.
@@ -106,10 +108,11 @@ def better_of(one: list[Line], other: list[Line]) -> list[Line]:
     found = list(one)
     for line in other:
         rivals = [i for i, known in enumerate(found) if _same(known.box, line.box)]
+        needed = BETTER if len(rivals) == 1 else WHOLE
         if not rivals:
             if line.confidence >= SURE:
                 found.insert(_place(found, line), line)
-        elif _worth([line]) > _worth([found[i] for i in rivals]) * BETTER:
+        elif _worth([line]) > _worth([found[i] for i in rivals]) * needed:
             found[rivals[0]] = line
             for i in reversed(rivals[1:]):
                 del found[i]
@@ -117,7 +120,9 @@ def better_of(one: list[Line], other: list[Line]) -> list[Line]:
 
 
 def _overlap(lines: Sequence[Line]) -> bool:
-    return any(_same(before.box, line.box) for before, line in pairwise(lines))
+    """Whether many lines share their boxes with the next one, as on a skewed page."""
+    found = sum(_same(before.box, line.box) for before, line in pairwise(lines))
+    return found >= max(2, len(lines) * SKEWED)
 
 
 def _worth(lines: Sequence[Line]) -> float:
