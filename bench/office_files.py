@@ -279,6 +279,63 @@ def odp(xml_bytes: int) -> bytes:
     return _odf("presentation", f"<office:presentation>{slides}</office:presentation>")
 
 
+def hwpx(xml_bytes: int) -> bytes:
+    """Paragraphs with the places of their lines, a heading now and then, tables."""
+    prose = Prose()
+    space = " ".join(
+        f'xmlns:{prefix}="http://www.hancom.co.kr/hwpml/2011/{name}"'
+        for prefix, name in {"hp": "paragraph", "hs": "section", "hh": "head"}.items()
+    )
+
+    def paragraph(text: str, shape: int = 0) -> str:
+        lines = "".join(
+            f'<hp:lineseg textpos="{at}" vertpos="{at * 40}" vertsize="1000" textheight="1000"'
+            ' baseline="850" spacing="600" horzpos="0" horzsize="42520" flags="393216"/>'
+            for at in range(0, len(text), 40)
+        )
+        return (
+            f'<hp:p id="2147483648" paraPrIDRef="{shape}" styleIDRef="0" pageBreak="0"'
+            f' columnBreak="0" merged="0"><hp:run charPrIDRef="9"><hp:t>{text}</hp:t></hp:run>'
+            f"<hp:linesegarray>{lines}</hp:linesegarray></hp:p>"
+        )
+
+    def cell(text: str, row: int, column: int) -> str:
+        return (
+            '<hp:tc name="" header="0" hasMargin="0" protect="0" editable="0" dirty="0">'
+            '<hp:subList id="" textDirection="HORIZONTAL" lineWrap="BREAK" vertAlign="CENTER">'
+            f"{paragraph(text)}</hp:subList>"
+            f'<hp:cellAddr colAddr="{column}" rowAddr="{row}"/>'
+            '<hp:cellSpan colSpan="1" rowSpan="1"/><hp:cellSz width="9193" height="3319"/></hp:tc>'
+        )
+
+    def body() -> Iterator[str]:
+        for number in range(10**9):
+            language = LANGUAGES[number % 3]
+            if number % 12 == 0:
+                yield paragraph(prose.sentences[language][number % 6_000][:60], 1)
+            yield paragraph(prose.paragraph(language))
+            if number % 20 == 0:
+                chosen = prose.chance.choices(prose.sentences[language], k=32)
+                rows = [chosen[at : at + 4] for at in range(0, 32, 4)]
+                cells = (
+                    "".join(cell(text[:30], row, column) for column, text in enumerate(texts))
+                    for row, texts in enumerate(rows)
+                )
+                lines = "".join(f"<hp:tr>{row}</hp:tr>" for row in cells)
+                table = f'<hp:tbl rowCnt="8" colCnt="4">{lines}</hp:tbl>'
+                yield f'<hp:p paraPrIDRef="0"><hp:run charPrIDRef="0">{table}</hp:run></hp:p>'
+
+    shapes = '<hh:paraPr id="1"><hh:heading type="OUTLINE" idRef="0" level="0"/></hh:paraPr>'
+    content = filled(xml_bytes, body())
+    return packed(
+        {
+            "mimetype": "application/hwp+zip",
+            "Contents/header.xml": f"{_HEAD}<hh:head {space}>{shapes}</hh:head>",
+            "Contents/section0.xml": f"{_HEAD}<hs:sec {space}>{content}</hs:sec>",
+        }
+    )
+
+
 def _odf(kind: str, body: str) -> bytes:
     return packed(
         {
@@ -305,4 +362,5 @@ MAKERS: dict[str, Callable[[int], bytes]] = {
     "odt": odt,
     "ods": ods,
     "odp": odp,
+    "hwpx": hwpx,
 }
