@@ -11,6 +11,7 @@ is older.
 
 from __future__ import annotations
 
+import dataclasses
 import io
 from collections.abc import Iterable, Iterator
 from typing import BinaryIO, cast
@@ -107,6 +108,8 @@ class _Document:
         if isinstance(self._container, CompoundFile):
             codec = codec_of_language(self._fib.language)
             metadata = properties.metadata(self._container, codec)
+        if self._fib.old:
+            metadata = dataclasses.replace(metadata, encoding=self._text.codec)
         yield metadata
         titled = metadata.title is not None
         boxes = _Boxes(self)

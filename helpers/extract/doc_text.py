@@ -62,7 +62,7 @@ class _Piece(NamedTuple):
 
 
 class Text:
-    """A document's text by character position."""
+    """A document's text by character position. `codec` is that of its 8-bit pieces."""
 
     def __init__(
         self,
@@ -102,7 +102,7 @@ class Text:
         self.things: list[
             int
         ] = []  # numbers of embedded things, places of pictures, as they are met
-        self._codec = self._narrow_codec(fib)
+        self.codec = self._narrow_codec(fib)
         self._pairs = fib.wide and self._has_pairs()
 
     def stretches(self, first: int, last: int) -> Iterator[Stretch]:
@@ -144,12 +144,12 @@ class Text:
                 parts += (text[at:first], self._marked(text[first:last], effect))
                 at = last
                 continue
-            codec = self._fonts.get(effect.font, self._codec)
-            if width == 1 and codec != self._codec and self._obeys(text[first:last], codec):
+            codec = self._fonts.get(effect.font, self.codec)
+            if width == 1 and codec != self.codec and self._obeys(text[first:last], codec):
                 before = "".join(parts) + text[at:first]
                 if before:
                     begin = place + first * width - len(before) * width
-                    yield self._stretch(before, begin, piece, self._codec)
+                    yield self._stretch(before, begin, piece, self.codec)
                 parts, at = [], last
                 shown = _shown(text[first:last], effect)
                 yield self._stretch(shown, place + first * width, piece, codec)
@@ -159,7 +159,7 @@ class Text:
         rest = "".join(parts) + text[at:] if parts else text[at:]
         if rest:
             begin = place + (len(text) - len(rest)) * width
-            yield self._stretch(rest, begin, piece, self._codec)
+            yield self._stretch(rest, begin, piece, self.codec)
 
     def _marked(self, text: str, effect: Effect) -> str:
         """The mark in front of a field's result names what is embedded there, that of a picture
@@ -178,12 +178,12 @@ class Text:
         where the document is not Western."""
         if codec != "cp1252" or text.isascii():
             return True
-        return self._codec in _PAIRED and not _PAIR.search(text)
+        return self.codec in _PAIRED and not _PAIR.search(text)
 
     def _stretch(self, text: str, place: int, piece: _Piece, codec: str) -> Stretch:
         first, later = piece.first + (place - piece.place) // piece.width, None
         if piece.width == 2:
-            later = self._codec if self._pairs else None
+            later = self.codec if self._pairs else None
         elif not text.isascii():
             if codec in _PAIRED:
                 later = codec
@@ -239,7 +239,7 @@ class Text:
     def _has_pairs(self) -> bool:
         """Whether the 16-bit text of an old file is a charset of one and two bytes per letter,
         rather than Unicode."""
-        if self._codec not in _PAIRED:
+        if self.codec not in _PAIRED:
             return False
         piece = self.pieces[0]
         self._main.seek(piece.place)

@@ -121,5 +121,7 @@ def object_document(raw: bytes, number: int, ctx: Context) -> Iterator[Item]:
 def _name_of(container: CompoundFile, path: tuple[str, ...], number: int) -> str:
     for stream, name in _NAMES:
         if (*path, stream) in container:
+            if stream == "CONTENTS" and container.open(*path, stream).read(4) == b"%PDF":
+                name = "document {}.pdf"
             return name.format(number)
     return ""

@@ -98,6 +98,8 @@ def test_thai_in_eight_bits(old: bool, language: int, pieces: int) -> None:
 def test_korean_in_eight_bits(old: bool, language: int, pieces: int) -> None:
     word = Word({"body": plain(KOREAN)}, codec="cp949", old=old, language=language, pieces=pieces)
     assert texts(word) == KOREAN.split("\n")
+    told = items(doc(word))[0]
+    assert isinstance(told, Metadata) and told.encoding == ("cp949" if old else None)
 
 
 @pytest.mark.parametrize(
