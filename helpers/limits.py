@@ -63,7 +63,7 @@ UI_STALL_S = 10.0  # seconds without progress in reading a body or writing an an
 # --- extraction: compound files (DOC, XLS, PPT, HWP, MSG) ------------------------------
 OLE_ENTRIES = 100_000  # streams and storages of one compound file
 OLE_STREAM_BYTES = 256 * MIB  # bytes of one stream that is held whole
-XLS_PROTECTED_BYTES = 64 * MIB  # bytes of a workbook that is decrypted, which is done in memory
+PROTECTED_BYTES = 64 * MIB  # bytes of an Office file that is decrypted, which is done in memory
 OLE_PART_BYTES = 64 * MIB  # bytes of one table of a document, or of one slide, that are held
 PROPERTY_SET_BYTES = 1 * MIB  # bytes of a summary (title, keywords) that are looked at
 

@@ -18,6 +18,7 @@ from collections.abc import Iterator
 from typing import BinaryIO
 
 from helpers.errors import Unread, limit_reached
+from helpers.extract import locked
 from helpers.extract.blocks import Context
 from helpers.limits import (
     ZIP_DIRECTORY_BYTES,
@@ -63,8 +64,8 @@ class Archive:
 
     def __init__(self, file: BinaryIO, ctx: Context) -> None:
         self._heartbeat = ctx.heartbeat
+        file = _container(file, ctx)
         self._bytes = file.seek(0, 2)
-        _refuse_other_kinds(file, self._bytes)
         _refuse_large_directory(file, self._bytes)
         try:
             self._zip = zipfile.ZipFile(file)
@@ -148,22 +149,22 @@ class Archive:
 # --- what is refused before anything is inflated ----------------------------------------
 
 
-def _refuse_other_kinds(file: BinaryIO, size: int) -> None:
-    """An empty file, and the compound files that carry a password or an old document."""
-    if size == 0:
+def _container(file: BinaryIO, ctx: Context) -> BinaryIO:
+    """The file, or the container inside it that needs no question to be decrypted. An empty file
+    is refused, and a compound file that holds an old document or needs a password.
+    """
+    if not file.seek(0, 2):
         raise Unread(
             "empty", "The file is empty (0 bytes)", "Delete it, or save the document again."
         )
     file.seek(0)
     if file.read(len(_COMPOUND_FILE)) != _COMPOUND_FILE:
-        return
+        return file
     file.seek(0)
     tail = b""
     while piece := file.read(1 << 20):
         if _ENCRYPTED_STREAM in tail + piece:
-            raise Unread(
-                "encrypted", "The file needs a password", "Save a copy without a password."
-            )
+            return locked.opened(file, ctx.heartbeat)
         tail = piece[-len(_ENCRYPTED_STREAM) :]
     raise Unread(
         "unsupported",

@@ -20,7 +20,6 @@ BLOCK = 16  # bytes
 PIECE_BYTES = 1 << 15  # bytes deciphered at a time
 _DATA_BYTES = 256
 _KEY_CHARS_AT = 4  # where the 16 possible places of the key begin
-_ROUNDS = 10
 
 
 class Unlocked:
@@ -49,7 +48,7 @@ class Unlocked:
 
 
 class Decipher:
-    """AES with a 128-bit key, backwards, block by block."""
+    """AES with a key of 16, 24 or 32 bytes, backwards, block by block."""
 
     def __init__(self, key: bytes) -> None:
         self._round_keys = _expanded(key)
@@ -61,8 +60,8 @@ class Decipher:
             return b""
         end, width = count * BLOCK, 4 * count
         rows = [b"".join(data[r + c : end : BLOCK] for c in range(0, BLOCK, 4)) for r in range(4)]
-        state = _keyed(rows, self._round_keys[_ROUNDS], count)
-        for number in range(_ROUNDS - 1, -1, -1):
+        state = _keyed(rows, self._round_keys[-1], count)
+        for number in range(len(self._round_keys) - 2, -1, -1):
             rows = [row.to_bytes(width, "little") for row in state]
             turned = [rows[r][-r * count :] + rows[r][: -r * count] for r in range(1, 4)]
             rows = [row.translate(_unsubstituted()) for row in (rows[0], *turned)]
@@ -171,14 +170,17 @@ def _unmixed(state: list[int], width: int) -> list[int]:
 
 
 def _expanded(key: bytes) -> list[bytes]:
-    """The eleven round keys."""
-    box, words, constant = _substitution(), [key[at : at + 4] for at in range(0, BLOCK, 4)], 1
-    for number in range(4, 4 * (_ROUNDS + 1)):
+    """The round keys: 11 of a key of 16 bytes, 13 of 24, 15 of 32."""
+    box, words, constant = _substitution(), [key[at : at + 4] for at in range(0, len(key), 4)], 1
+    count = len(words)
+    for number in range(count, 4 * (count + 7)):
         word = words[-1]
-        if number % 4 == 0:
+        if number % count == 0:
             word = word[1:] + word[:1]
             word = word.translate(box)
             word = bytes((word[0] ^ constant,)) + word[1:]
             constant = _doubled(constant)
-        words.append(bytes(a ^ b for a, b in zip(words[number - 4], word, strict=True)))
+        elif count > 6 and number % count == 4:
+            word = word.translate(box)
+        words.append(bytes(a ^ b for a, b in zip(words[number - count], word, strict=True)))
     return [b"".join(words[at : at + 4]) for at in range(0, len(words), 4)]

@@ -35,8 +35,6 @@ def read(file: BinaryIO, ctx: Context) -> Iterator[Item]:
         yield from _Workbook(read_book(file, ctx.heartbeat), ctx).items()
         return
     container = CompoundFile(file)
-    if ("EncryptedPackage",) in container:
-        raise Unread("encrypted", "The file needs a password", "Save a copy without a password.")
     stream = _workbook_stream(container)
     if stream.cut:
         raise Unread("corrupt", "The file is cut short: the end of the workbook is missing", RESAVE)

@@ -19,7 +19,7 @@ from helpers.errors import Unread, limit_reached
 from helpers.extract.archive import SMALLER
 from helpers.extract.codepages import WIDE
 from helpers.extract.xls_records import records
-from helpers.limits import XLS_PROTECTED_BYTES
+from helpers.limits import PROTECTED_BYTES
 
 PASSWORD = "VelvetSweatshop"
 FILE_PASS = 0x2F
@@ -44,8 +44,8 @@ def opened(stream: BinaryIO, body: bytes, wide: bool, beat: Callable[[], None]) 
     Raises Unread: encrypted, limit_reached.
     """
     size = stream.seek(0, io.SEEK_END)
-    if size > XLS_PROTECTED_BYTES:
-        raise limit_reached("A protected workbook", size, XLS_PROTECTED_BYTES, "bytes", SMALLER)
+    if size > PROTECTED_BYTES:
+        raise limit_reached("A protected workbook", size, PROTECTED_BYTES, "bytes", SMALLER)
     method = int.from_bytes(body[:2], "little") if wide else _XOR
     if method == _XOR:
         key, verifier = struct.unpack_from("<HH", body.ljust(6, b"\0"), 2 if wide else 0)

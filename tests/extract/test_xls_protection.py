@@ -140,7 +140,7 @@ def test_any_other_password_is_asked_for(data: bytes) -> None:
 
 
 def test_a_large_protected_workbook_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(xls_protection, "XLS_PROTECTED_BYTES", 1_000)
+    monkeypatch.setattr(xls_protection, "PROTECTED_BYTES", 1_000)
     error = refusal(read, rc4(DEFAULT))
     assert error.code == "limit_reached" and "1,000 bytes" in error.reason
 
