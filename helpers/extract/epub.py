@@ -24,6 +24,7 @@ from helpers.extract.stream import TextStream
 from helpers.limits import OFFICE_TEXT_CHARS
 
 _DECLARATIONS = re.compile(rb"(<!DOCTYPE[^\[>]{0,400})\[[^\]]{0,10000}\]\s{0,100}>", re.IGNORECASE)
+_PICTURES = (".jpg", ".jpeg", ".png", ".gif", ".webp", ".svg")
 _NO_TEXT = ("image/", "audio/", "video/", "font/", "application/pdf", "text/css")
 _HEAD_BYTES = 65_536  # bytes of a page in which it may declare what it is
 _HELD_CHARS = 4_000_000  # code points of a page held until it is known to be well-formed
@@ -42,6 +43,8 @@ def read(file: BinaryIO, ctx: Context) -> Iterator[Item]:
     for page in book.spine:
         for batch in _page(archive, page, chapters, ctx):
             yield from batch
+    if not chapters.chars and any(name.endswith(_PICTURES) for name in archive.names):
+        yield Notice("no_text", "The pages of the book hold nothing but pictures")
 
 
 def _page(

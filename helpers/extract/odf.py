@@ -21,7 +21,7 @@ from helpers.extract.markup import Attributes, OnEnd, OnStart, Scanner, table
 from helpers.extract.odf_body import BodyScanner, Embedded
 from helpers.extract.odf_text import NAMES, NAMESPACES, NUMBER, TextFrames, tidy
 from helpers.extract.opc import real_title
-from helpers.extract.outline import only_page_number
+from helpers.extract.outline import Outline, only_page_number
 from helpers.extract.regular_rows import SPREADSHEET, apart
 from helpers.limits import OFFICE_RELATED_PARTS, OFFICE_TEXT_CHARS
 
@@ -30,7 +30,10 @@ _STYLES = "styles.xml"
 _PROPERTIES = "meta.xml"
 _MANIFEST = "META-INF/manifest.xml"
 _MARGINS = "style:header style:footer style:header-left style:footer-left style:header-first"
-_EQUATION = re.compile(rb"<(?:\w+:)?math[\s>]")
+_EQUATION = re.compile(  # the root element, behind declarations and comments
+    rb"(?:\xef\xbb\xbf|\s|<\?[^>]{0,200}>|<!--[^>]{0,2000}>|<!DOCTYPE[^>]{0,400}>)*"
+    rb"<(?:\w+:)?math[\s>]"
+)
 _EQUATION_HEAD = 4_096  # bytes at the start of a part within which an equation shows itself
 _FIELDS = (
     "text:page-number text:page-count text:sheet-name text:date text:time text:title "
@@ -52,7 +55,7 @@ def read(file: BinaryIO, ctx: Context) -> Iterator[Item]:
     if _BODY not in archive:
         raise Unread("corrupt", f"The file has no part {_BODY}", RESAVE)
     if _is_equation(archive, _BODY):
-        yield Block(marked(_equation(archive, _BODY)))
+        yield Block(marked(_equation(archive, _BODY)), location=Outline().paragraph())
         return
     formulas = _Formulas(archive)
     body = BodyScanner(_BODY, metadata.title is not None, formulas.latex)
@@ -184,7 +187,7 @@ def _part_of(folder: str) -> str:
 
 def _is_equation(archive: Archive, part: str) -> bool:
     head = next(archive.pieces(part), b"")[:_EQUATION_HEAD]
-    return _EQUATION.search(head) is not None
+    return _EQUATION.match(head) is not None
 
 
 def _equation(archive: Archive, part: str) -> str:

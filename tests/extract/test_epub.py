@@ -192,7 +192,12 @@ def test_pages_that_are_missing_damaged_or_pictures_are_noticed() -> None:
     gone = book(pages).replace(b"OEBPS/a.xhtml", b"OEBPS/z.xhtml")
     assert [item.code for item in read(gone) if isinstance(item, Notice)] == ["part_unread"]
     picture = book({"a.png": b"x"}, media="image/png")
-    assert [item.code for item in read(picture) if isinstance(item, Notice)] == ["no_text"]
+    assert {item.code for item in read(picture) if isinstance(item, Notice)} == {"no_text"}
+
+
+def test_a_book_of_pictures_is_told() -> None:
+    data = book({"a.xhtml": page('<img src="1.jpg" alt=""/>')}, extra={"OEBPS/1.jpg": b"x"})
+    assert [item.code for item in read(data) if isinstance(item, Notice)] == ["no_text"]
 
 
 def test_a_book_without_a_package_gives_its_pages_by_name() -> None:

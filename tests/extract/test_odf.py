@@ -190,6 +190,46 @@ def test_an_embedded_formula_stands_in_its_sentence_as_latex() -> None:
     ]
 
 
+MATHML = 'xmlns="http://www.w3.org/1998/Math/MathML"'
+OLD_MATH = (
+    '<!DOCTYPE math:math PUBLIC "-//OpenOffice.org//DTD Modified W3C MathML 1.01//EN" "math.dtd">'
+)
+
+
+def formula_object(folder: str) -> str:
+    link = f'xmlns:xlink="http://www.w3.org/1999/xlink" xlink:href="{folder}"'
+    return f"<draw:frame><draw:object {link}/></draw:frame>"
+
+
+def test_a_formula_of_old_writers_declares_its_kind_and_is_read() -> None:
+    space = 'xmlns:math="http://www.w3.org/1998/Math/MathML"'
+    old = f"{OLD_MATH}<math:math {space}><math:mi>&alpha;</math:mi></math:math>"
+    body = f"<text:p>a {formula_object('./O 1')}</text:p>"
+    assert texts(read, text(body, {"O 1/content.xml": old})) == [r"a [math: \alpha]"]
+
+
+def test_a_damaged_formula_is_noticed_and_the_text_is_read() -> None:
+    body = f"<text:p>a {formula_object('O')} b</text:p>"
+    data = text(body, {"O/content.xml": f"<math {MATHML}><mi>x</math>"})
+    assert texts(read, data) == ["a  b".replace("  ", " ")]
+    assert [notice.code for notice in notices(read, data)] == ["part_unread"]
+
+
+def test_a_formula_in_the_file_itself_or_without_a_sentence_is_read() -> None:
+    inline = f"<draw:frame><draw:object><math {MATHML}><mn>7</mn></math></draw:object></draw:frame>"
+    assert texts(read, text(f"<text:p>a {inline}</text:p>{inline}")) == [
+        "a [math: 7]",
+        "[math: 7]",
+    ]
+
+
+def test_a_document_that_is_one_formula_is_read() -> None:
+    data = packed({"content.xml": f"<math {MATHML}><msqrt><mi>x</mi></msqrt></math>"})
+    found = blocks(read, data)
+    assert [block.text for block in found] == [r"[math: \sqrt{x}]"]
+    assert found[0].location is not None
+
+
 # --- sheets ---------------------------------------------------------------------------------
 
 
