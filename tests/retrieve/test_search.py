@@ -14,7 +14,10 @@ from hypothesis import strategies as st
 
 from helpers.errors import NoIndex, RagDocError, RootGone, UsageError
 from helpers.language.normalize import fold
-from helpers.language.terms import index_terms
+from helpers.language.terms import index_terms, query_terms
+from helpers.retrieve import fuzzy
+from helpers.retrieve.hit import Filters
+from helpers.retrieve.passages import Passages
 from rag_search import Searcher, SearchRequest, chunk, search
 from tests.retrieve.library import Library, library
 
@@ -268,6 +271,24 @@ def test_text_read_by_ocr_is_found_with_wrong_letters(tmp_path: Path) -> None:
     assert answer["results"][0]["path"] == "scan.md"
     assert "fuzzy" in answer["results"][0]["matched_by"]
     assert shelf.search("municipal")["results"][0]["path"] == "scan.md"
+
+
+def test_rare_letters_tell_more_than_common_ones_in_text_read_by_ocr(tmp_path: Path) -> None:
+    common = {f"{n}.md": f"the municipal office {n}" for n in range(6)}
+    shelf = library(tmp_path, {**common, "rare.md": "a lantern, munch"}, ocr=[*common, "rare.md"])
+    with Searcher(shelf.settings) as searcher:
+        asked = query_terms("municipal lantern")
+        hits = fuzzy.search(asked, Passages(searcher.db), Filters())
+        rows = Passages(searcher.db).load(hit.chunk for hit in hits)
+    assert rows[hits[0].chunk].path == "rare.md"
+
+
+def test_a_misread_letter_takes_its_part_of_the_match(tmp_path: Path) -> None:
+    shelf = library(tmp_path, {"scan.md": "the munlcipal office"}, ocr=["scan.md"])
+    with Searcher(shelf.settings) as searcher:
+        (hit,) = fuzzy.search(query_terms("municipal office"), Passages(searcher.db), Filters())
+        (whole,) = fuzzy.search(query_terms("office"), Passages(searcher.db), Filters())
+    assert 0.45 < hit.score < 0.9 and whole.score == 1.0
 
 
 def test_chunk_gives_its_neighbours_in_reading_order(tmp_path: Path) -> None:
