@@ -86,6 +86,7 @@ class _Scanner(SectionScanner):
             "SCRIPT MAINTEXT SUBTEXT SHAPECOMMENT": self._inner,
             "COMPOSE": lambda a: self._write(a.get("ComposeText", "")),
             "TEXTART": lambda a: self._aside(a.get("Text", "")),
+            "PICTURE": lambda _: self._margins.picture(),
             "AUTONUM": self._old_number,
             "SCRIPTCODE BINDATASTORAGE XMLTEMPLATE FACENAMELIST": lambda _: self.scanner.skip(),
         }

@@ -27,6 +27,7 @@ from helpers.extract.hwp_records import (
     PARA_CHAR_SHAPE,
     PARA_HEADER,
     PARA_TEXT,
+    PICTURE,
     RESAVE,
     SMALLER,
     TABLE,
@@ -114,6 +115,7 @@ class BodyReader:
             TEXT_ART: self._text_art,
             FORM_OBJECT: self._form,
             MEMO_LIST: self._memos,
+            PICTURE: lambda data, level: self._margins.picture(),
         }
 
     def feed(self, data: bytes) -> int:

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 
 from helpers.errors import limit_reached
 from helpers.extract.archive import SMALLER
-from helpers.extract.blocks import CELL_SEPARATOR, Block, Item, Location
+from helpers.extract.blocks import CELL_SEPARATOR, Block, Item, Location, Notice
 from helpers.extract.docx_styles import heading_of_name
 from helpers.extract.hwp_headings import ARTICLE_LEVEL, FIRST_LETTERS, implied
 from helpers.extract.opc import real_title
@@ -180,6 +180,7 @@ class Margins:
 
     def __init__(self) -> None:
         self.pieces: list[Piece] = []
+        self.pictures = 0
         self._seen: dict[str, dict[str, None]] = {MARGIN: {}, DESCRIPTION: {}, _MADE_UP: {}}
 
     def settle(self) -> None:
@@ -207,6 +208,12 @@ class Margins:
             place = Location("part", label)
             for text in texts:
                 yield Block(text, location=place)
+        if self.pictures and not located.any:
+            yield Notice("no_text", f"it holds pictures alone ({self.pictures:,})")
+
+    def picture(self) -> None:
+        """A picture stands in the document; it may be a scanned page."""
+        self.pictures += 1
 
     def _keep(self, label: str, text: str) -> None:
         seen = self._seen[label]

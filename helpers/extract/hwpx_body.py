@@ -126,6 +126,7 @@ class SectionScanner:
             _MARGINS: lambda _: self._margin(),
             _UNSEEN: lambda _: self.scanner.skip(),
             "hp:script hp:mainText hp:subText hp:text hp:shapeComment": self._inner,
+            "hp:pic": lambda _: self._margins.picture(),
             "hp:compose": lambda a: self._write(a.get("composeText", "")),
             "hp:textart": lambda a: self._aside(a.get("text", "")),
             _BUTTONS: lambda a: self._aside(a.get("selectedValue") or a.get("caption", "")),

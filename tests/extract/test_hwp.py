@@ -375,6 +375,15 @@ def test_a_document_without_text_gives_no_block() -> None:
     assert blocks(hwp([para(mark(2, "secd"), control("secd")), para("")])) == []
 
 
+def test_a_document_of_pictures_alone_is_told_to_need_recognition() -> None:
+    picture = control("gso ", (SHAPE, bytes(40), [(85, bytes(70), ())]), data=bytes(42))
+    [told] = [i for i in items(hwp([para(mark(11, "gso "), picture)])) if isinstance(i, Notice)]
+    assert told.code == "no_text"
+    assert not [
+        i for i in items(hwp([para(f"글{mark(11, 'gso ')}", picture)])) if isinstance(i, Notice)
+    ]
+
+
 def test_a_distribution_document_is_read_from_its_scrambled_text() -> None:
     for seed in (0, 7, 0xFFFF_FFFF):
         data = distributed([para("배포된 본문"), grid([["가", "나"]])], seed)

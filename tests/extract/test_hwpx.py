@@ -298,6 +298,12 @@ def test_a_document_without_text_gives_no_block() -> None:
     assert blocks(hwpx(p())) == []
 
 
+def test_a_document_of_pictures_alone_is_told_to_need_recognition() -> None:
+    [told] = [i for i in items(hwpx(p("<hp:pic/>" * 3))) if isinstance(i, Notice)]
+    assert told.code == "no_text"
+    assert "3" in told.message
+
+
 def test_title_and_keywords_come_from_the_package() -> None:
     assert Metadata(title="업무 제안서") in items(hwpx(p("글"), title=" 업무\n제안서 "))
 
