@@ -268,6 +268,16 @@ def _bits(sample: bytes) -> dict[str, int]:
     }
 
 
+def likelier(raw: bytes, one: str, other: str) -> str:
+    """Of two codecs that `_bits` knows the one in which `raw` makes the more usual letters; `one`
+    where it knows neither or both are as good.
+    """
+    first, second = _PRICES.get(one), _PRICES.get(other)
+    if first is None or second is None:
+        return one
+    return other if second(raw) < first(raw) else one
+
+
 def _korean_bits(sample: bytes) -> int:
     bits = 0
     for ch, count in Counter(sample.decode("cp949", "replace")).items():
@@ -311,6 +321,14 @@ def _western_bits(sample: bytes) -> int:
         price = 6 if ch in _WESTERN_COMMON else BAD_BITS if ch == "\ufffd" else letter
         bits += price * count
     return bits
+
+
+_PRICES: dict[str, Callable[[bytes], int]] = {
+    "cp949": _korean_bits,
+    "cp874": _thai_bits,
+    "cp1252": _western_bits,
+    **encoding_east.PRICES,
+}
 
 
 def _label(codec: str, sample: bytes) -> str:

@@ -61,7 +61,7 @@ CODECS = {
 
 def bits(sample: bytes) -> dict[str, int]:
     """Codec → the price of the sample in it, HANDICAP_BITS included."""
-    return {codec: HANDICAP_BITS + price(sample) for codec, price in _PRICES.items()}
+    return {codec: HANDICAP_BITS + price(sample) for codec, price in PRICES.items()}
 
 
 def _chinese(codec: str, common: dict[str, int], first_level: tuple[int, int]) -> Callable:
@@ -123,7 +123,7 @@ def _other(ch: str, codec: str, first_level: tuple[int, int]) -> int:
     return SYMBOL_BITS if ch < "\ue000" or ch > "\uf8ff" else BAD_BITS
 
 
-_PRICES: dict[str, Callable[[bytes], int]] = {
+PRICES: dict[str, Callable[[bytes], int]] = {
     "gb18030": _chinese("gb18030", _SIMPLIFIED, (0xB0, 0xD7)),
     "cp950": _chinese("cp950", _TRADITIONAL, (0xA4, 0xC6)),
     "cp932": _japanese("cp932", (0x88, 0x97)),

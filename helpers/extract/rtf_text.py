@@ -11,11 +11,13 @@ import re
 from collections.abc import Callable, Sequence
 
 from helpers.extract import rtf_charsets
+from helpers.extract.encoding import likelier
 from helpers.extract.rtf_tables import Font
 
 _FONTS = 20_000  # fonts of one document that are looked at
 _PIECES = 64  # pieces of text held before they are decoded
 _UTF8_BYTES = 2  # bytes beyond one per letter from which bare UTF-8 is taken for what it is
+_WESTERN = "cp1252"
 _CONTROLS = dict.fromkeys(set(range(32)) - {9, 10})
 _HALVES = re.compile("[\ud800-\udfff]")
 
@@ -99,15 +101,23 @@ class Letters:
         if self._raw_codec == rtf_charsets.SYMBOL:
             self._hand_on("".join([rtf_charsets.sign(code, self._raw_font) for code in raw]))
         else:
-            self._hand_on(raw.decode(self._raw_codec, "replace"))
+            self._hand_on(raw.decode(self._likelier(raw), "replace"))
+
+    def _likelier(self, raw: bytes) -> str:
+        """The codec of bytes in hand: programs call Asian text in any font Western."""
+        codec = self._raw_codec
+        if codec == _WESTERN and self.codec != _WESTERN and not raw.isascii():
+            return likelier(raw, codec, self.codec)
+        return codec
 
     def _relieve(self) -> None:
         """Decode the bytes in hand but for the first half of a letter."""
         if self._raw_codec == rtf_charsets.SYMBOL:
             self.decode()
             return
-        decoder = codecs.getincrementaldecoder(self._raw_codec)("replace")
-        text = decoder.decode(b"".join(self._raw))
+        raw = b"".join(self._raw)
+        decoder = codecs.getincrementaldecoder(self._likelier(raw))("replace")
+        text = decoder.decode(raw)
         half = decoder.getstate()[0]
         self._raw = [half] if half else []
         self._hand_on(text)

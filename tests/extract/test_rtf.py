@@ -77,6 +77,19 @@ def test_code_page_of_the_document_counts_where_no_font_says_otherwise() -> None
     assert texts(r"\ansicpg99999 \'e9", head="") == ["é"]
 
 
+@pytest.mark.parametrize(
+    ("page", "text"), [(874, "กำหนดการหยุดจ่ายน้ำ"), (949, "노후 송수관 교체"), (932, "水道管の工事")]
+)
+def test_asian_text_in_a_font_that_is_called_western_is_told_by_its_letters(
+    page: int, text: str
+) -> None:
+    raw = escaped(text, f"cp{page}")
+    assert texts(rf"\ansicpg{page} \f0 {raw} caf\'e9 \'93x\'94\par\f0 caf\'e9 \'93x\'94")[1:] == [
+        "café “x”"
+    ]
+    assert texts(rf"\ansicpg{page} \f0 {raw}") == [text]
+
+
 def test_unicode_escape_wins_over_what_stands_behind_it() -> None:
     assert texts(r"\u3585?\u3634?") == ["กา"]
     assert texts(r"\uc2\u44032\'b0\'a1\u45208\'b3\'aa x") == ["가나 x"]
