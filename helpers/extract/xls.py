@@ -4,7 +4,7 @@ Promises: the same look as .xlsx: every non-empty row is one block located by sh
 numbers, dates and percentages read as they are shown; hidden sheets, comments, print headers,
 text boxes and chart names are read; formulas give the value they had when saved; a workbook that
 opens without a question although it is encrypted is read.
-Does not: calculate, run macros, read chart sheets, or ask for passwords.
+Does not: calculate, run macros, or ask for passwords.
 """
 
 from __future__ import annotations
@@ -62,19 +62,19 @@ class _Workbook:
         encoding = None if self._book.biff == 8 else self._book.codec
         if encoding is not None:
             yield Metadata(encoding=encoding)
-        sheets = [sheet for sheet in self._book.sheets if sheet.kind not in (CHART, MODULE)]
+        sheets = [sheet for sheet in self._book.sheets if sheet.kind != MODULE]
         for number, sheet in enumerate(sheets):
             at = self._place(sheet, number)
             if at is None:
                 message = f"The sheet {sheet.name!r} is missing from the file"
                 yield Notice("part_unread", message)
                 continue
-            yield from told.sheet(sheet.name, self._sheet(sheet.name, at))
+            yield from told.sheet(sheet.name, self._sheet(sheet.name, at, sheet.kind == CHART))
 
-    def _sheet(self, name: str, at: int) -> Iterator[Item]:
+    def _sheet(self, name: str, at: int, chart: bool) -> Iterator[Item]:
         rows = SheetRows(name)
         scanner = SheetScanner(self._book, rows)
-        for _ in scanner.scan(at):
+        for _ in scanner.scan(at, chart):
             self._beat()
             yield from rows.found
             rows.found.clear()

@@ -64,6 +64,7 @@ class SheetScanner:
         self._row = self._column = -1
         self._shapes = RowShapes(book)
         self._nested = 0
+        self._chart = False
         self._string: LongText | None = None  # a formula's text that goes on
         self._text: LongText | None = None  # a text box's that goes on
         self._object = 0
@@ -72,8 +73,9 @@ class SheetScanner:
         self._series: dict[str, None] = {}
         self._ended = False
 
-    def scan(self, at: int) -> Iterator[None]:
-        """Read from the sheet's BOF at `at` to its EOF."""
+    def scan(self, at: int, chart: bool = False) -> Iterator[None]:
+        """Read from the sheet's BOF at `at` to its EOF; of a `chart` sheet its names only."""
+        self._nested, self._chart = int(chart), chart
         stream = self._book.stream
         stream.seek(at)
         cells = self._old_cells if self._book.biff == 2 else self._new_cells
@@ -335,6 +337,7 @@ class SheetScanner:
         if self._series:
             self.drawings.append(CELL_SEPARATOR.join(self._series))
             self._series.clear()
+        self._ended = self._chart
         return at
 
     def _series_text(self, body: bytes) -> None:

@@ -97,10 +97,23 @@ def test_dates_may_count_from_1904() -> None:
     assert rows(xls({"S": made.number(0, 0, SERIAL - 1462)}, globals_))[0][1] == "2024-03-05"
 
 
-def test_sheets_come_in_tab_order_hidden_ones_too_without_charts_and_modules() -> None:
-    sheets = {name: made.label(0, 0, f"in {name}") for name in ("셋", "Chart", "하나", "Module")}
-    data = xls(sheets, kinds={"Chart": made.CHART, "Module": made.MODULE})
-    assert texts(read, data) == ["셋", "in 셋", "하나", "in 하나"]
+def test_sheets_come_in_tab_order_hidden_ones_too_without_modules() -> None:
+    sheets = {name: made.label(0, 0, f"in {name}") for name in ("셋", "하나", "Module")}
+    assert texts(read, xls(sheets, kinds={"Module": made.MODULE})) == [
+        "셋",
+        "in 셋",
+        "하나",
+        "in 하나",
+    ]
+
+
+def test_of_a_chart_sheet_the_names_are_read() -> None:
+    title = record(0x100D, b"\0\0" + made.text8("분기별 매출", False))
+    chart = title + made.number(0, 0, 5.0) + made.bof(0x20) + record(0x0A) + title
+    sheets = {"차트": chart, "뒤": made.label(0, 0, "x")}
+    data = xls(sheets, kinds={"차트": made.CHART})
+    assert texts(read, data) == ["차트", "분기별 매출", "뒤", "x"]
+    assert rows(data)[0] == ("차트 drawing", "분기별 매출")
 
 
 def test_shared_strings_go_on_in_further_records() -> None:
