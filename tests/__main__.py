@@ -51,7 +51,8 @@ def main(words: list[str]) -> int:
 def _trust(python: Path, arguments: list[str]) -> int:
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "report.xml"
-        words = ["tests/trust", "--points", "all", f"--junitxml={report}", *arguments]
+        words = ["tests/trust", "--points", "all", f"--junitxml={report}"]
+        words += ["-o", "junit_family=xunit1", *arguments]
         code = subprocess.run([str(python), "-m", "pytest", *words], check=False).returncode
         if report.exists():
             RECORD.write_text(_record(report), encoding="utf-8")
@@ -60,7 +61,8 @@ def _trust(python: Path, arguments: list[str]) -> int:
 
 
 def _record(report: Path) -> str:
-    """docs/trust.md from pytest's report: every test, its outcome, its seconds."""
+    """docs/trust.md from pytest's report: every test, its outcome, how many cases it took (where
+    it says so), its seconds."""
     suite = ElementTree.parse(report).getroot().find("testsuite")
     assert suite is not None
     files: dict[str, list[str]] = defaultdict(list)
@@ -69,8 +71,9 @@ def _record(report: Path) -> str:
         outcome = next((OUTCOMES[item.tag] for item in case if item.tag in OUTCOMES), "passed")
         counts[outcome] += 1
         name = case.get("name", "").replace("|", "\\|").encode("ascii", "backslashreplace")
-        seconds = float(case.get("time", 0))
-        files[case.get("classname", "")].append(f"| {name.decode()} | {outcome} | {seconds:.1f} |")
+        taken = ", ".join(str(item.get("value")) for item in case.iter("property"))
+        row = f"| {name.decode()} | {outcome} | {taken} | {float(case.get('time', 0)):.1f} |"
+        files[case.get("classname", "")].append(row)
     summary = ", ".join(f"{count} {outcome}" for outcome, count in sorted(counts.items()))
     lines = [
         "# Reliability and security: the full run",
@@ -79,7 +82,14 @@ def _record(report: Path) -> str:
         f"{platform.system()} {platform.machine()}, {summary}.",
     ]
     for file, rows in sorted(files.items()):
-        lines += ["", f"## {file}", "", "| test | outcome | seconds |", "|---|---|---|", *rows]
+        lines += [
+            "",
+            f"## {file}",
+            "",
+            "| test | outcome | cases | seconds |",
+            "|---|---|---|---|",
+            *rows,
+        ]
     return "\n".join(lines) + "\n"
 
 
