@@ -167,7 +167,7 @@ class Scanner:
             nonlocal level
             level += 1
             if level > MARKUP_DEPTH:
-                raise _too_deep(part, level)
+                raise too_deep(part, level)
 
         def end(name: str) -> None:
             nonlocal level
@@ -199,7 +199,7 @@ class Scanner:
             nonlocal level
             level += 1
             if level > MARKUP_DEPTH:
-                raise _too_deep(part, level)
+                raise too_deep(part, level)
             start(name, attributes)
 
         def inner_end(name: str) -> None:
@@ -217,6 +217,24 @@ class Scanner:
         parser.StartElementHandler = inner_start
         parser.EndElementHandler = inner_end
         parser.CharacterDataHandler = collect
+
+    def lend(
+        self, start: Callable[[str, Attributes], object], end: Callable[[str], object]
+    ) -> Callable[[str], None]:
+        """Like `divert`, for handlers that count levels themselves: they get all that follows,
+        and call what is returned with the name of the end tag that is not theirs any more.
+        """
+        parser, sink = self._parser, self._parser.CharacterDataHandler
+
+        def give_back(name: str) -> None:
+            parser.StartElementHandler = self._start
+            parser.EndElementHandler = self._end
+            parser.CharacterDataHandler = sink
+            self._end(name)
+
+        parser.StartElementHandler, parser.EndElementHandler = start, end
+        parser.CharacterDataHandler = None
+        return give_back
 
     def scan(self, pieces: Iterable[bytes]) -> Iterator[None]:
         """Feed the pieces; yields after each of them, and once more at the end.
@@ -293,7 +311,7 @@ def _tracking(
         nonlocal depth
         depth += 1
         if depth > most:
-            raise _too_deep(part, depth)
+            raise too_deep(part, depth)
         action = start_action(name)
         if action is not None:
             action(attributes)
@@ -308,5 +326,6 @@ def _tracking(
     return start, end
 
 
-def _too_deep(part: str, depth: int) -> Unread:
+def too_deep(part: str, depth: int) -> Unread:
+    """The error of elements that are nested too deep."""
     return limit_reached(f"Nesting in {part}", depth, MARKUP_DEPTH, "elements", RESAVE)

@@ -19,8 +19,8 @@ from helpers.extract.equations.signs import (
     signs_of,
     tidy,
 )
-from helpers.extract.markup import Attributes, Scanner
-from helpers.limits import EQUATION_CHARS
+from helpers.extract.markup import Attributes, Scanner, too_deep
+from helpers.limits import EQUATION_CHARS, MARKUP_DEPTH
 
 MATH = (
     "http://schemas.openxmlformats.org/officeDocument/2006/math",
@@ -104,16 +104,10 @@ class _Argument:
         return "".join(self.parts).strip()
 
 
-def read_equation(scanner: Scanner, done: Callable[[str], object]) -> None:
-    """Read the m:oMath whose start action is running; `done` gets "[math: LaTeX]" at its end."""
-    reading = _Reading(scanner)
-    scanner.divert(reading.start, reading.end, None, lambda: done(marked(reading.latex())))
+class _Kinds(dict[str, tuple[str, str]]):
+    """What to do with an element, and its local name, by its name as the scanner reports it."""
 
-
-class _Kinds(dict[str, str]):
-    """What to do with an element, by its name as the scanner reports it."""
-
-    def __missing__(self, name: str) -> str:
+    def __missing__(self, name: str) -> tuple[str, str]:
         local = name.rpartition(" ")[2]
         if name.startswith(_PREFIXES):
             kind = _kind_of(local)
@@ -122,8 +116,8 @@ class _Kinds(dict[str, str]):
         else:
             kind = {"t": "text", "r": "words", "tab": "blank", "br": "blank"}.get(local, "through")
         if len(self) < 1_000:
-            self[name] = kind
-        return kind
+            self[name] = kind, local
+        return kind, local
 
 
 def _kind_of(local: str) -> str:
@@ -139,95 +133,109 @@ def _kind_of(local: str) -> str:
 _KINDS = _Kinds()
 
 
-class _Reading:
-    """An equation on its way: the handlers of its elements."""
+def read_equation(scanner: Scanner, done: Callable[[str], object]) -> None:
+    """Read the m:oMath whose start action is running; `done` gets "[math: LaTeX]" at its end.
 
-    def __init__(self, scanner: Scanner) -> None:
-        self._collect = scanner.collect
-        self._root = _Argument("")
-        self._open: list[_Object | _Argument] = [self._root]
-        self._text: list[str] = []
-        self._size = 0
-        self._skipped = 0  # depth inside an element that is passed over
+    The handlers are closures: a document of equations holds little but their elements.
+    """
+    root = _Argument("")
+    open_: list[_Object | _Argument] = [root]
+    text: list[str] = []
+    kinds, collect, gather = _KINDS, scanner.collect, text.append
+    size, level, skipped = 0, 1, 0  # `skipped` is the level of an element that is passed over
 
-    def start(self, name: str, attributes: Attributes) -> None:
-        if self._skipped:
-            self._skipped += 1
+    def start(name: str, attributes: Attributes) -> None:
+        nonlocal size, level, skipped
+        level += 1
+        if skipped:
+            if level > MARKUP_DEPTH:
+                raise too_deep("an equation", level)
             return
-        kind = _KINDS[name]
-        if self._size > EQUATION_CHARS:
-            self._skipped = 1
+        kind, local = kinds[name]
+        if kind == "text":
+            collect(gather)
+        elif size > EQUATION_CHARS or level > MARKUP_DEPTH or kind == "skip":
+            skipped = level
         elif kind == "argument":
-            self._size += 1
-            self._open.append(_Argument(name.rpartition(" ")[2]))
-        elif kind == "text":
-            self._collect(self._text.append)
+            size += 1
+            open_.append(_Argument(local))
         elif kind == "property":
-            self._property(name.rpartition(" ")[2], attributes)
-        elif kind == "skip":
-            self._skipped = 1
+            _set_property(open_[-1], local, attributes)
         elif kind != "through":
-            self._size += 1
-            self._open.append(_Object(name.rpartition(" ")[2]))
+            size += 1
+            open_.append(_Object(local))
 
-    def end(self, name: str) -> None:
-        if self._skipped:
-            self._skipped -= 1
+    def end(name: str) -> None:
+        nonlocal size, level, skipped
+        level -= 1
+        if skipped:
+            if level < skipped:
+                skipped = 0
+            if level:
+                return
+        if not level:
+            give_back(name)
+            done(marked(tidy(root.whole()) + (CUT if size > EQUATION_CHARS else "")))
             return
-        kind = _KINDS[name]
-        if kind == "argument":
-            self._argument_end()
-        elif kind == "text":
-            self._collect(None)
-        elif kind != "through" and kind != "property" and len(self._open) > 1:
-            found = self._open.pop()
-            if isinstance(found, _Object):
-                self._add(found.name, self._told(kind, found))
+        kind, local = kinds[name]
+        if kind == "text":
+            collect(None)
+        elif kind == "argument":
+            _argument_ended(open_)
+        elif kind != "through" and kind != "property" and len(open_) > 1:
+            found = open_.pop()
+            if not isinstance(found, _Object):
+                return
+            if kind == "object":
+                latex = _RULES[local](found)
+            else:
+                letters = "".join(text)
+                text.clear()
+                size += len(letters)
+                latex = _lettered(kind, found, letters)
+            _add(open_[-1], local, latex)
 
-    def latex(self) -> str:
-        """The equation in one line."""
-        return tidy(self._root.whole()) + (CUT if self._size > EQUATION_CHARS else "")
+    give_back = scanner.lend(start, end)
 
-    def _told(self, kind: str, found: _Object) -> str:
-        if kind == "object":
-            return _RULES[found.name](found)
-        if kind == "blank":
-            return " "
-        text = "".join(self._text)
-        self._text.clear()
-        self._size += len(text)
-        return in_words(text) if kind == "words" else _run(found, text)
 
-    def _add(self, name: str, latex: str) -> None:
-        parent = self._open[-1]
-        if isinstance(parent, _Argument):
-            if latex:
-                parent.parts.append(latex)
-                parent.last = name
-        elif name == "mr":
-            parent.cells.append(latex)
-        elif latex:  # a run outside any argument
-            parent.args["e"] = parent.of("e") + latex
+def _set_property(holder: _Object | _Argument, local: str, attributes: Attributes) -> None:
+    if isinstance(holder, _Object):
+        value = next((attributes[name] for name in _VALUES if name in attributes), "1")
+        holder.props[local] = value
 
-    def _argument_end(self) -> None:
-        if len(self._open) < 2 or not isinstance(self._open[-1], _Argument):
-            return
-        found, parent = self._open.pop(), self._open[-1]
-        assert isinstance(found, _Argument)
-        if isinstance(parent, _Argument):
-            parent.parts += found.parts
-            return
-        name = found.name
-        latex = _based(found) if name == "e" and parent.name in _SCRIPTED else found.whole()
-        if name == "e":
-            parent.cells.append(latex)
-        parent.args[name] = parent.of(name) + latex
 
-    def _property(self, local: str, attributes: Attributes) -> None:
-        holder = self._open[-1]
-        if isinstance(holder, _Object):
-            value = next((attributes[name] for name in _VALUES if name in attributes), "1")
-            holder.props[local] = value
+def _lettered(kind: str, found: _Object, letters: str) -> str:
+    if kind == "run":
+        return _run(found, letters)
+    return " " if kind == "blank" else in_words(letters)
+
+
+def _add(parent: _Object | _Argument, name: str, latex: str) -> None:
+    """A construct ended inside `parent`."""
+    if isinstance(parent, _Argument):
+        if latex:
+            parent.parts.append(latex)
+            parent.last = name
+    elif name == "mr":
+        parent.cells.append(latex)
+    elif latex:  # a run outside any argument
+        parent.args["e"] = parent.of("e") + latex
+
+
+def _argument_ended(open_: list[_Object | _Argument]) -> None:
+    found = open_[-1]
+    if len(open_) < 2 or not isinstance(found, _Argument):
+        return
+    open_.pop()
+    parent = open_[-1]
+    if isinstance(parent, _Argument):
+        parent.parts += found.parts
+        return
+    name = found.name
+    latex = _based(found) if name == "e" and parent.name in _SCRIPTED else found.whole()
+    if name == "e":
+        parent.cells.append(latex)
+    parent.args[name] = parent.args.get(name, "") + latex
 
 
 def _run(found: _Object, text: str) -> str:
