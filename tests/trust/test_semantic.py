@@ -148,7 +148,8 @@ def test_17_cancel_at_every_checkpoint_of_the_embedding(
     monkeypatch.setattr(JobHandle, "cancelled", cancelled)
     assert synced(stage, StandIn(tmp_path / "whole"), scope="embedding")["status"] == "done"
     result = vectors_by_text(stage)
-    chosen = spread(seen[0], points(12, seen[0]))
+    every = seen[0]
+    chosen = spread(every, points(12, every))
     for number, point in enumerate(chosen):
         shutil.rmtree(stage.state)
         shutil.copytree(saved, stage.state)
@@ -161,7 +162,7 @@ def test_17_cancel_at_every_checkpoint_of_the_embedding(
         assert synced(stage, models, scope="embedding")["status"] == "done"
         assert len(models.embedded()) == len(result)
         assert vectors_by_text(stage) == result
-    record_property("points", f"{len(chosen)} of {seen[0]}")
+    record_property("points", f"{len(chosen)} of {every}")
 
 
 def test_28_embedding_process_sees_no_secret(
