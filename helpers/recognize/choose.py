@@ -49,7 +49,7 @@ def report(settings: Settings) -> tuple[dict[str, Any], list[dict[str, str]]]:
     """The `ocr` part of Health, and the problems found with it."""
     engine = _picture(settings)
     if isinstance(engine, Off):
-        return {"engine": None, "languages": [], "vision_model": None, "reason": "off"}, []
+        return {"engine": None, "languages": [], "vision_model": None}, []
     refusal = engine.refusal
     value: dict[str, Any] = {
         "engine": engine.name if refusal is None else None,

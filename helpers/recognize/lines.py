@@ -181,7 +181,8 @@ def _same(one: Box, other: Box) -> bool:
 
 def _place(lines: Sequence[Line], line: Line) -> int:
     """Where a line goes: before the first one that stands below it."""
+    middle = (line.box[1] + line.box[3]) / 2
     for i, known in enumerate(lines):
-        if known.box[1] >= line.box[3]:
+        if known.box[1] >= middle:
             return i
     return len(lines)

@@ -31,7 +31,7 @@ AUTO, AUTO_TURNED, COLUMN, SPARSE = 3, 1, 4, 11  # ways to lay out a page (--psm
 UPRIGHT = 0.7  # mean confidence of a page that stands the right way up
 SCRIPTS = {"tha": "Thai", "kor": "Korean", "jpn": "Japanese", "ara": "Arabic", "rus": "Cyrillic"}
 ALONE = frozenset({"Korean", "Japanese"})  # whose data reads Latin letters and digits well itself
-DEBIAN = "apt install tesseract-ocr tesseract-ocr-tha tesseract-ocr-kor"
+DEBIAN = "apt install tesseract-ocr tesseract-ocr-tha tesseract-ocr-kor poppler-utils"
 INSTALL = (
     f"Install Tesseract with your languages and sync again (Debian: {DEBIAN}; macOS: brew "
     "install tesseract tesseract-lang; Windows: the installer of UB Mannheim)."

@@ -67,7 +67,7 @@ def test_readings_of_a_skewed_page_are_not_mixed() -> None:
 
 def test_a_line_that_one_reading_missed_takes_its_place() -> None:
     one = [line("first", 0.95, 0), line("third", 0.95, 80)]
-    two = [line("second", 0.9, 40), line("dirt", 0.3, 200)]
+    two = [Line("second", 0.9, 6, (0, 35, 900, 82), ("1",)), line("dirt", 0.3, 200)]
     assert [f.text for f in lines.better_of(one, two)] == ["first", "second", "third"]
 
 
