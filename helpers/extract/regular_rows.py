@@ -1,4 +1,4 @@
-"""Sheet rows in the form that nearly every program writes, taken without the XML parser.
+"""Rows and shared strings in the form nearly every program writes, taken without the parser.
 
 A sheet is a million elements of four kinds, so calling a function for each is what reading it
 costs. Rows as Excel, LibreOffice and the common libraries write them are recognised as text
@@ -16,8 +16,10 @@ import itertools
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 Found = list[tuple[str, str, str]]  # attributes and value of a cell, what a row begins with
+Taken = TypeVar("Taken")
 
 ODD_RUNS = 12  # runs in a row that the parser had to take, after which it takes all
 HELD_BYTES = 1 << 17  # bytes of one row, beyond which the parser takes over
@@ -28,7 +30,7 @@ _ENCODING = re.compile(rb"<\?xml[^>]*encoding=[\"'](?!(?i:utf-8[\"']))")
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
+class Form(Generic[Taken]):
     """How a kind of file writes its rows: how the file must begin; where the first row begins,
     before or behind these bytes; where a row ends; and a function from the text of whole rows to
     what is in them, None for any other text."""
@@ -37,14 +39,14 @@ class Form:
     begin: bytes
     behind: bool
     end: bytes
-    found: Callable[[str], Found | None]
+    found: Callable[[str], Taken | None]
 
 
 def apart(
     pieces: Iterable[bytes],
-    form: Form,
+    form: Form[Taken],
     among_rows: Callable[[], bool],
-    take: Callable[[Found], None],
+    take: Callable[[Taken], None],
 ) -> Iterator[bytes]:
     """The pieces of a sheet without the rows that `take` was given.
 
@@ -84,7 +86,7 @@ def apart(
     yield from iterator
 
 
-def _parts(run: bytes, form: Form) -> Iterator[tuple[bytes, Found | None]]:
+def _parts(run: bytes, form: Form[Taken]) -> Iterator[tuple[bytes, Taken | None]]:
     """A run, or its halves where it is not of the usual form."""
     try:
         legal = len(run.translate(None, _NO_LETTERS)) == len(run)
@@ -112,6 +114,7 @@ _CELL = r'<(?:c r="[A-Z]+\d+"([^<>]*)>(?:(?<=/>)|{}</c>)|row r="(\d{{1,9}})"[^<>
 _VALUE = r"(?:<f(?: [^<>]*)?(?:/>|>[^<]*</f>))?<v>([^<]*)</v>"
 _CELLS = re.compile(_CELL.format(_VALUE))
 _INLINE_CELLS = re.compile(_CELL.format(rf"(?:{_VALUE}|<is><t(?: [^<>]*)?>([^<]*)</t></is>)"))
+_STRINGS = re.compile(r"<si><t(?: [^<>]*)?>([^<]*)</t></si>")
 _PARAGRAPHS = re.compile(
     r"<table:(?:table-cell([^<>]*)>"
     r"(?:(?<=/>)|<text:p>([^<]*(?:</text:p><text:p>[^<]*)*)</text:p></table:table-cell>)"
@@ -141,6 +144,13 @@ def _in_spreadsheet(text: str) -> Found | None:
     return found if len(found) + inside == text.count("<") else None
 
 
+def _strings(text: str) -> list[str] | None:
+    """ECMA-376: shared strings in one piece."""
+    found = _STRINGS.findall(text)
+    return found if 4 * len(found) == text.count("<") else None
+
+
+STRINGS = Form(re.compile(b""), b"<si>", False, b"</si>", _strings)
 WORKBOOK = Form(re.compile(b""), b"<sheetData>", True, b"</row>", _in_workbook)
 SPREADSHEET = Form(
     re.compile(

@@ -228,8 +228,7 @@ class _Globals:
 
     def _keep(self) -> None:
         kept = self._kept = self._kept or SharedStrings()
-        for text in self._strings.found:
-            kept.add(text)
+        kept.extend(self._strings.found)
         self._strings.found.clear()
         kept.check()
 

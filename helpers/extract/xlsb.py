@@ -224,9 +224,7 @@ def _read_looks(pieces: Iterable[bytes], epoch_1904: bool) -> list[Show]:
 def _read_strings(pieces: Iterable[bytes]) -> SharedStrings:
     strings = SharedStrings()
     for batch in _batches(pieces):
-        for kind, body in batch:
-            if kind == _SHARED_ITEM:
-                strings.add(in_one_line(_text(body, 1)))
+        strings.extend(_text(body, 1) for kind, body in batch if kind == _SHARED_ITEM)
         strings.check()
     return strings
 

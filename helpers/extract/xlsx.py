@@ -125,7 +125,7 @@ class _Shared(dict[str, str]):
         self._strings = strings
 
     def __missing__(self, raw: str) -> str:
-        text = in_one_line(self._strings[whole(raw, -1)])
+        text = self._strings[int(raw) if raw.isdigit() and len(raw) < 10 else whole(raw, -1)]
         if len(self) < _SHOWN:
             self[raw] = text
         return text

@@ -6,6 +6,7 @@ Does not: read cells.
 
 from __future__ import annotations
 
+import itertools
 import re
 from array import array
 from collections.abc import Callable, Iterable
@@ -13,11 +14,14 @@ from dataclasses import dataclass
 
 from helpers.errors import limit_reached
 from helpers.extract.archive import SMALLER
-from helpers.extract.markup import Attributes, Scanner, first, names, table, whole
+from helpers.extract.markup import Attributes, Scanner, first, names, table, unreferenced, whole
 from helpers.extract.number_format import BUILT_IN, Render, plain, renderer
 from helpers.extract.opc import NAMESPACES, Relationship
+from helpers.extract.regular_rows import STRINGS, apart
 from helpers.limits import OFFICE_RELATED_PARTS, SHEET_STRING_BYTES, SHEET_STRINGS
 
+_PLAIN_STRINGS = 250_000  # strings kept as they are ...
+_PLAIN_BYTES = 24 << 20  # ... and bytes of them in UTF-8
 _STYLES = 100_000  # cell styles of one workbook that are looked at; Excel allows 65,490
 _REMEMBERED = 2_000  # shown numbers remembered per number format
 _RELATION = names("r:id", NAMESPACES)
@@ -25,30 +29,49 @@ _ESCAPED = re.compile(r"_x([0-9A-Fa-f]{4})_")
 
 
 class SharedStrings:
-    """The workbook's strings by index, as UTF-8 in one run of bytes."""
+    """The workbook's strings by index, each in one line: as they are while they are few, then as
+    UTF-8 in one run of bytes.
+    """
 
     def __init__(self) -> None:
+        self._texts: list[str] = []
+        self._held = 0  # bytes of the texts
         self._bytes = bytearray()
         self._ends = array("Q", [0])
 
     def add(self, text: str) -> None:
-        self._bytes += text.encode("utf-8")
-        self._ends.append(len(self._bytes))
+        self.extend((text,))
+
+    def extend(self, texts: Iterable[str]) -> None:
+        """Add many: tidied, and measured as they will be counted."""
+        added = [text.strip() if text.isprintable() else " ".join(text.split()) for text in texts]
+        self._texts += added
+        self._held += len("".join(added).encode("utf-8", "replace"))
+        if self._held > _PLAIN_BYTES or len(self._texts) > _PLAIN_STRINGS:
+            encoded = [text.encode("utf-8", "replace") for text in self._texts]
+            ends = itertools.accumulate(map(len, encoded), initial=len(self._bytes))
+            self._ends.extend(itertools.islice(ends, 1, None))
+            self._bytes += b"".join(encoded)
+            self._texts.clear()
+            self._held = 0
 
     def __len__(self) -> int:
-        return len(self._ends) - 1
+        return len(self._ends) - 1 + len(self._texts)
 
     def __getitem__(self, index: int) -> str:
         """The text, or "" where there is no such string."""
-        if not 0 <= index < len(self._ends) - 1:
+        packed = len(self._ends) - 1
+        if not 0 <= index < packed + len(self._texts):
             return ""
+        if index >= packed:
+            return self._texts[index - packed]
         return self._bytes[self._ends[index] : self._ends[index + 1]].decode("utf-8")
 
     def check(self) -> None:
         """Raises Unread limit_reached."""
         for what, reached, limit, unit in (
             ("Shared strings", len(self), SHEET_STRINGS, "strings"),
-            ("Shared strings", len(self._bytes), SHEET_STRING_BYTES, "bytes"),
+            ("Shared strings", len(self._bytes) + self._held, SHEET_STRING_BYTES, "bytes"),
         ):
             if reached > limit:
                 raise limit_reached(what, reached, limit, unit, SMALLER)
@@ -72,17 +95,40 @@ def read_strings(part: str, pieces: Iterable[bytes]) -> SharedStrings:
     strings = SharedStrings()
     parts: list[str] = []
 
+    open_strings, in_string = False, False
+
+    def enter(_: Attributes) -> None:
+        nonlocal open_strings
+        open_strings = True
+
+    def begin(_: Attributes) -> None:
+        nonlocal in_string
+        in_string = True
+
     def complete() -> None:
+        nonlocal in_string
+        in_string = False
         strings.add(unescape("".join(parts)))
         parts.clear()
 
+    def take(found: list[str]) -> None:
+        texts = map(unreferenced, found) if any("&" in text for text in found) else found
+        strings.extend(map(unescape, texts))
+
     scanner: Scanner
     starts = {
+        "s:sst": enter,
+        "s:si": begin,
         "s:t": lambda _: scanner.collect(parts.append),
         "s:rPh": lambda _: scanner.skip(),
     }
     ends = {"s:t": lambda: scanner.collect(None), "s:si": complete}
     scanner = Scanner(part, table(starts, NAMESPACES), table(ends, NAMESPACES))
+
+    def among_strings() -> bool:
+        return open_strings and not (in_string or scanner.pending)
+
+    pieces = apart(pieces, STRINGS, among_strings, take)
     for _ in scanner.scan(pieces):
         strings.check()
         held = sum(map(len, parts))

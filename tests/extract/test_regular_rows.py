@@ -156,3 +156,33 @@ def test_a_reference_that_xml_does_not_know_is_corrupt(reference: str) -> None:
 def test_every_block_is_located() -> None:
     found = blocks(odf.read, spreadsheet(random.Random(3), 0.01))
     assert all(isinstance(block, Block) and block.location for block in found)
+
+
+def test_shared_strings_taken_as_text_are_those_of_the_parser(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    usual = ("<si><t>글 {at}</t></si>", '<si><t xml:space="preserve"> a &amp;  b_x000D_c </t></si>')
+    odd = (
+        "<si><r><t>가</t></r><r><t>나 {at}</t></r></si>",
+        "<si><t>漢字</t><rPh><t>かんじ</t></rPh></si>",
+        "<si><t/></si>",
+        "<!-- <si><t>x</t></si> --><si><t>y</t></si>",
+        "<si> <t>z</t></si>",
+    )
+    space = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
+    for seed, share in enumerate((0.0, 0.01, 0.3)):
+        chance = random.Random(seed)
+        items = (
+            chance.choice(odd if chance.random() < share else usual).replace("{at}", str(at))
+            for at in range(900)
+        )
+        part = f'<sst xmlns="{space}">{"".join(items)}</sst>'
+        cells = "".join(
+            f'<row r="{at + 1}"><c r="A{at + 1}" t="s"><v>{at}</v></c></row>' for at in range(905)
+        )
+        data = xlsx_file(cells, {"xl/sharedStrings.xml": part})
+        monkeypatch.setattr(regular_rows, "ODD_RUNS", 12)
+        taken = texts(xlsx.read, data)
+        monkeypatch.setattr(regular_rows, "ODD_RUNS", 0)
+        assert taken == texts(xlsx.read, data)
+        assert len(taken) > 600
