@@ -92,6 +92,7 @@ MSG_RTF_BYTES = 32 * MIB  # inflated bytes of the formatted text of an Outlook m
 
 # --- extraction: RTF -----------------------------------------------------------------
 RTF_DEPTH = 50_000  # groups within groups
+RTF_OBJECT_BYTES = 32 * MIB  # bytes of one embedded object
 RTF_TABLE_DEPTH = 32  # tables within tables; deeper ones are read as the deepest
 
 # --- extraction: what a file is, and the text family ---------------------------------

@@ -67,13 +67,13 @@ def unwrapped(data: io.BytesIO, name: str) -> tuple[io.BytesIO, str]:
             found = container.read("CONTENTS")
             return (io.BytesIO(found), name) if found.startswith(b"%PDF") else (data, name)
         if ("\x01Ole10Native",) in container:
-            return _native(container.read("\x01Ole10Native"), data, name)
+            return native(container.read("\x01Ole10Native"), data, name)
     except Unread:
         pass
     return data, name
 
 
-def _native(raw: bytes, data: io.BytesIO, name: str) -> tuple[io.BytesIO, str]:
+def native(raw: bytes, data: io.BytesIO, name: str) -> tuple[io.BytesIO, str]:
     """The file in an object's native data: two names, a path, and the content."""
     try:
         at = 6

@@ -148,7 +148,7 @@ FORMATS = (
     _office("hwp", "Hangul Word Processor document", "hwp", "hwp hwt"),
     _office("hml", "Hangul document in one XML file (HWPML)", "hml", "hml"),
     _office("hwpx", "Hangul Word Processor XML document", "hwpx", "hwpx hwtx"),
-    _office("rtf", "Rich Text Format document", "rtf", "rtf"),
+    _office("rtf", "Rich Text Format document", "rtf", "rtf", version=2, holds="documents"),
     _office("epub", "EPUB book", "epub", "epub ibooks"),
     _holder("eml", "e-mail message", "mail", "eml emlx mht mhtml"),
     _holder("msg", "Outlook message", "msg", "msg oft"),

@@ -4,7 +4,8 @@ Promises: paragraphs in reading order with headings by style or outline level; t
 nested ones too; footnotes, comments and text boxes after the paragraph they belong to, page
 headers and footers once, at the end; old code pages by font, Unicode escapes; memory does not
 grow with the file. A page is unknown in this format: the location is the heading path.
-Does not: number list items that carry no number, read pictures, embedded objects or field codes.
+Embedded documents are read behind the text. Does not: number list items that carry no number, read
+pictures or field codes.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from helpers.extract.opc import real_title
 from helpers.extract.outline import Outline
 from helpers.extract.rtf_body import RtfScanner
 from helpers.extract.rtf_flow import Piece
+from helpers.extract.rtf_objects import HELD_BYTES, documents, left_out
 from helpers.limits import OFFICE_TEXT_CHARS
 
 _HEAD_BYTES = 1_024  # bytes within which the file must begin with its mark
@@ -39,13 +41,27 @@ def read(file: BinaryIO, ctx: Context) -> Iterator[Item]:
     scanner = RtfScanner(file, ctx.heartbeat)
     places = _Places(scanner)
     any_text = False
-    for piece in scanner.pieces():
-        any_text = True
-        yield from places.located(piece)
-    for piece in scanner.info.margins.values():
-        any_text = True
-        yield from places.located(piece)
+    for item in _items(scanner, places, ctx):
+        any_text = any_text or isinstance(item, Block)
+        yield item
     yield from _ending(scanner, any_text)
+
+
+def _items(scanner: RtfScanner, places: _Places, ctx: Context) -> Iterator[Item]:
+    """The text, page headers and footers, then what is embedded (earlier where that is much)."""
+    info = scanner.info
+    count = 1
+    for piece in scanner.pieces():
+        yield from places.located(piece)
+        if info.objects and sum(map(len, info.objects)) > HELD_BYTES:
+            objects, info.objects = info.objects, []
+            yield from documents(objects, ctx, count)
+            count += len(objects)
+    for piece in info.margins.values():
+        yield from places.located(piece)
+    yield from documents(info.objects, ctx, count)
+    if info.too_large:
+        yield left_out(info.too_large)
 
 
 class _Places:

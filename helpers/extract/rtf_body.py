@@ -26,12 +26,14 @@ from helpers.extract.rtf_groups import (
     INFO,
     MATH,
     NONE,
+    OBJECT,
     STYLE,
     STYLES,
     Action,
     Groups,
 )
 from helpers.extract.rtf_math import Equation
+from helpers.extract.rtf_objects import ObjectText, equation
 from helpers.extract.rtf_tables import Font, Info, Style, Styles
 from helpers.limits import OFFICE_BLOCK_CHARS
 
@@ -53,6 +55,7 @@ class RtfScanner(Groups):
         self._captured_chars = 0
         self._property = ""
         self._equation: Equation | None = None
+        self._data = ObjectText()
 
     def pieces(self) -> Iterator[Piece]:
         """The text in order; page headers and footers are left in `info.margins`.
@@ -104,6 +107,7 @@ class RtfScanner(Groups):
             b"sn": self._capture(self._property_name_end),
             b"sv": self._capture(self._property_end),
             b"moMath": self._math,
+            b"objdata": self._object,
             b"footnote": self._aside("footnotes"),
             b"annotation": self._aside("comments"),
             b"shptxt": self._aside(""),
@@ -145,6 +149,24 @@ class RtfScanner(Groups):
         outside = self._stack[-1]
         if any(map(str.isalnum, number)) and outside.into == BODY and not outside.hidden:
             self._flow.write(f"{number} ")
+
+    def _object(self) -> None:
+        self._data, self._into, self._closer = ObjectText(), OBJECT, self._object_end
+
+    def passed(self, piece: bytes) -> None:
+        if self._into == OBJECT:
+            self._data.add(piece)
+
+    def _object_end(self) -> None:
+        """An equation stands in its sentence; a document is read when the text is over."""
+        self.info.too_large += self._data.too_large
+        data = self._data.data()
+        self._data = ObjectText()
+        latex = equation(data)
+        if latex and self._stack[-1].into == BODY:
+            self._flow.write(latex)
+        elif data and not latex:
+            self.info.objects.append(data)
 
     def _math(self) -> None:
         self._equation, self._into, self._closer = Equation(), MATH, self._math_end

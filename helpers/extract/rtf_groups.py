@@ -18,9 +18,9 @@ from helpers.extract.rtf_text import Letters
 from helpers.extract.rtf_tokens import BACKSLASH, CLOSE, OPEN, Window
 from helpers.limits import RTF_DEPTH
 
-# Where text goes: to the running text, nowhere, to a name or title, to tables of such, and to
-# an equation.
-BODY, NONE, CAPTURE, FONTS, STYLES, STYLE, INFO, BOTH, MATH = range(9)
+# Where text goes: to the running text, nowhere, to a name or title, to tables of such, to an
+# equation, to an embedded object.
+BODY, NONE, CAPTURE, FONTS, STYLES, STYLE, INFO, BOTH, MATH, OBJECT = range(10)
 
 Action = Callable[[int | None], None]
 
@@ -76,6 +76,10 @@ class Groups:
 
     def write(self, text: str) -> None:
         """Decoded text."""
+        raise NotImplementedError
+
+    def passed(self, piece: bytes) -> None:
+        """Bytes that are no text."""
         raise NotImplementedError
 
     # --- the loop ---------------------------------------------------------------------------
@@ -223,7 +227,8 @@ class Groups:
     # --- text -----------------------------------------------------------------------------------
 
     def _text(self, piece: bytes) -> None:
-        if self._into == NONE:
+        if self._into in (NONE, OBJECT):
+            self.passed(piece)
             return
         raw = rtf_tokens.plain_bytes(piece)
         if self._skip:

@@ -88,7 +88,8 @@ class Info:
     """What the document says about itself, complete at its end.
 
     `codec` is that of text in no font's charset; `unclosed` counts the groups that the file's
-    end left open; `margins` are page headers and footers, each text once.
+    end left open; `margins` are page headers and footers, each text once; `objects` are embedded
+    ones, for the reader to take, and `too_large` how many were left out.
     """
 
     title: str = ""
@@ -96,6 +97,8 @@ class Info:
     codec: str = "cp1252"
     unclosed: int = 0
     margins: dict[str, Piece] = field(default_factory=dict)
+    objects: list[bytes] = field(default_factory=list)
+    too_large: int = 0
 
     def add_margins(self, pieces: list[Piece]) -> None:
         for piece in pieces:

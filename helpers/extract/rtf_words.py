@@ -17,7 +17,7 @@ SIGNS = {0x7E: "\u00a0", 0x5F: "\u2011", 0x5C: "\\", 0x7B: "{", 0x7D: "}", 0x09:
 # Destinations without text for a reader, whether they carry a star or not.
 PASSED_OVER = frozenset(
     b"colortbl nonshppict shprslt filetbl revtbl listtable listoverridetable rsidtbl "
-    b"objdata objclass objname objalias objsect fldinst fldtype formfield datafield ftnsep ftnsepc "
+    b"objclass objname objalias objsect fldinst fldtype formfield datafield ftnsep ftnsepc "
     b"ftncn aftnsep aftnsepc aftncn xe tc tcn rxe pn pntxta pntxtb pnseclvl bkmkstart bkmkend "
     b"nonesttables mmathPict background themedata colorschememapping datastore latentstyles "
     b"generator template atnid atnauthor atndate atnref atntime atnparent atnicn atrfstart atrfend "
@@ -27,7 +27,7 @@ PASSED_OVER = frozenset(
 # Destinations with a star that hold text all the same; others with a star are passed over.
 STARRED = frozenset(
     b"shpinst do annotation footnote nesttableprops ud shptxt result fldrslt moMath "
-    b"moMathPara shppict picprop".split()
+    b"moMathPara shppict picprop objdata".split()
 )
 # Destinations whose own letters are no text, though groups inside them may hold some.
 WITHOUT_TEXT = b"shpinst do shp sp nesttableprops pict shppict picprop".split()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import random
+import struct
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -12,6 +13,8 @@ from helpers import limits
 from helpers.errors import Unread
 from helpers.extract import rtf
 from helpers.extract.blocks import Block, Context, Item, Metadata, Notice
+from tests.extract import office_files
+from tests.extract.compound_files import packed
 from tests.extract.test_office_mutations import damaged, outcome
 
 FONTS = (
@@ -236,6 +239,41 @@ def test_headers_and_footers_come_once_and_last_without_mere_page_numbers() -> N
     found = blocks(rf"{margins}a\par{margins}b\par")
     assert [block.text for block in found] == ["a", "b", "Ministry"]
     assert found[-1].location is not None and found[-1].location.label == "header"
+
+
+def object_text(kind: str, data: bytes) -> bytes:
+    """An embedded object of OLE 1 as an RTF file holds it."""
+    name = kind.encode() + b"\0"
+    raw = struct.pack("<III", 0x501, 2, len(name)) + name + struct.pack("<III", 0, 0, len(data))
+    text = (raw + data).hex().encode()
+    lines = b"\n".join(text[at : at + 128] for at in range(0, len(text), 128))
+    return rb"{\object\objemb{\*\objclass " + kind.encode() + rb"}{\*\objdata " + lines + b"}}"
+
+
+def test_documents_embedded_as_objects_are_read_behind_the_text() -> None:
+    inner = office_files.docx(office_files.paragraph("inner words"))
+    word = object_text("Word.Document.12", packed({"Package": inner}))
+    names = b"notes.txt\0C:\\notes.txt\0" + struct.pack("<HHI", 0, 3, 3) + b"C:\0"
+    file = object_text("Package", b"\2\0" + names + struct.pack("<I", 10) + b"note words")
+    found = blocks(rb"before " + word + file + rb" after\par")
+    assert [block.text for block in found if block.kind == "paragraph"] == [
+        "before  after",
+        "inner words",
+        "note words",
+    ]
+    labels = [block.location.label for block in found if block.location]
+    assert any("embedded notes.txt" in label for label in labels)
+
+
+def test_object_that_is_damaged_or_too_large_costs_nothing_but_itself(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert texts(rb"a{\object{\*\objdata 0105zz}{\result b}}c") == ["abc"]
+    assert texts(rb"a{\object{\*\objdata 01050000020000}{\result b}}c") == ["abc"]
+    monkeypatch.setattr("helpers.extract.rtf_objects.RTF_OBJECT_BYTES", 100)
+    found = items(b"a" + object_text("Package", b"x" * 500) + b"b")
+    assert [item.text for item in found if isinstance(item, Block)] == ["ab"]
+    assert [item.code for item in found if isinstance(item, Notice)] == ["limit_reached"]
 
 
 def test_equation_stands_in_its_sentence() -> None:
