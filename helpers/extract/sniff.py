@@ -63,10 +63,11 @@ STRONG_MAGICS = (
     (0, b"\x31\xbe\x00\x00", "oldword"),
     (0, b"\x32\xbe\x00\x00", "oldword"),
     (0, b"\xffWPC", "wordperfect"),
-    (0, b"\x09\x00\x04\x00", "xls"),  # BIFF2 to BIFF5 without a compound file around them
+    (0, b"\x09\x00\x04\x00", "xls"),  # BIFF2 to BIFF8 without a compound file around them
     (0, b"\x09\x02\x06\x00", "xls"),
     (0, b"\x09\x04\x06\x00", "xls"),
     (0, b"\x09\x08\x08\x00", "xls"),
+    (0, b"\x09\x08\x10\x00", "xls"),
 )
 WEAK_MAGICS = (
     (0, b"GIF87a", "image"),
