@@ -112,7 +112,7 @@ def test_text_with_the_name_of_an_office_file_is_read(raw: bytes, name: str, exp
         (b"\0\1\2\3\4binary", "a.doc", "corrupt", "no OLE compound file"),
         (CONTENTS["docx"][:300], "a.doc", "corrupt", "ZIP container is cut off"),
         (CONTENTS["docx"][:300], "a.docx", "corrupt", "ZIP container is cut off"),
-        (b"\xdb\xa5\x2d\0\0\0 Word 2", "a.doc", "unsupported", "before 1993"),
+        (b"\x31\xbe\0\0\0\xab Write", "a.doc", "unsupported", "Windows Write"),
         (b"\xffWPC\x10\0\0\0", "a.doc", "unsupported", "WordPerfect"),
         (b"\x7fELF\2\1\1", "a.pdf", "unsupported", "Program or library named .pdf"),
         (b"SQLite format 3\0", "a.docx", "unsupported", "Database named .docx"),
