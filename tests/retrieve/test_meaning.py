@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -21,8 +21,10 @@ from helpers.config import Settings
 from helpers.embedding import Models
 from helpers.errors import SemanticError, UsageError
 from helpers.retrieve import meaning
+from helpers.retrieve.keyword import DEEP_POOL, POOL
 from helpers.retrieve.meaning import Meaning
-from helpers.semantic import model, process
+from helpers.semantic import client, model, process
+from helpers.semantic.model import Description
 from helpers.store import database, vectors
 from rag_search import Searcher, SearchRequest
 from tests.semantic.conftest import packed, pinned, tiny_models  # noqa: F401 (fixtures)
@@ -244,3 +246,63 @@ def test_reciprocal_ranks_can_be_chosen(shelf: Settings, mind: Meaning) -> None:
     answer = ask(ranked, mind)
     assert answer["mode"] == "hybrid" and answer["results"][0]["path"] in TEXTS
     assert answer["results"][0]["score"] <= 1.0
+
+
+# --- what a question asks for and says -----------------------------------------------------
+
+
+class Answered:
+    """A process that was asked and found `count` chunks, each less near than the one before."""
+
+    def __init__(self, count: int) -> None:
+        self.count, self.asked_also = count, list[int]()
+
+    def result(self) -> list[tuple[int, float]]:
+        return [(chunk, 0.9 - 0.001 * chunk) for chunk in range(self.count)]
+
+    def also(self, chunks: Sequence[int]) -> list[tuple[int, float]]:
+        self.asked_also = list(chunks)
+        return [(chunk, 0.5) for chunk in chunks]
+
+
+@pytest.fixture
+def described(shelf: Settings) -> Description:
+    found = model.status(shelf).description
+    assert found is not None
+    return replace(found, background_mean=0.7, fusion_weight=0.1)
+
+
+def test_a_hit_beyond_the_first_pool_moves_nothing_of_an_earlier_page(
+    described: Description,
+) -> None:
+    leg = meaning.Question(Answered(POOL + 20), described, 1.0).leg()  # type: ignore[arg-type]
+    assert [hit.later for hit in leg.hits] == [False] * POOL + [True] * 20
+
+
+def test_nearness_counts_from_the_background_and_with_the_square_of_what_is_seen(
+    described: Description,
+) -> None:
+    pending = Answered(3)
+    question = meaning.Question(pending, described, 0.5)  # type: ignore[arg-type]
+    leg = question.leg([1, 7, 8])
+    assert pending.asked_also == [7, 8]
+    assert leg.hits[0].score == pytest.approx((0.9 - 0.7) / 0.3)
+    assert leg.also == {7: 0.0, 8: 0.0}  # below the background is no nearness at all
+    assert leg.share == 0.5
+    assert leg.weight == pytest.approx(meaning.SAY * 0.25 * 0.3 / 0.1)
+
+
+@pytest.mark.parametrize(("deep", "wanted"), [(False, POOL), (True, DEEP_POOL)])
+def test_a_later_page_asks_the_process_for_more(
+    shelf: Settings, monkeypatch: pytest.MonkeyPatch, deep: bool, wanted: int
+) -> None:
+    asked: list[int] = []
+    search = client.Worker.searching
+
+    def noted(worker: client.Worker, text: str, k: int, *rest: Any) -> Any:
+        asked.append(k)
+        return search(worker, text, k, *rest)
+
+    monkeypatch.setattr(client.Worker, "searching", noted)
+    ask(shelf, limit=8, offset=48 if deep else 0)
+    assert asked == [wanted]
