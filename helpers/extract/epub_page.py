@@ -7,7 +7,9 @@ Does not: open the book or order its pages.
 
 from __future__ import annotations
 
+import itertools
 import posixpath
+import re
 from collections.abc import Iterable, Iterator
 
 from helpers.extract.blocks import Item, Location
@@ -20,6 +22,8 @@ from helpers.extract.sections import shortened
 
 _LISTS = ("toc", "landmarks", "page-list", "lot", "loi")  # kinds of nav
 _MARKS = ("noteref", "backlink", "doc-noteref", "doc-backlink")
+_PREFIXED = re.compile(rb"<([A-Za-z_][\w.-]{0,20}:)html[\s>]")
+_HEAD_BYTES = 2_000  # bytes of a page within which its root stands
 _EQUATIONS = ("math", "m:math", "mml:math")
 _BODIES = ("body", "book")
 _READ_NAMESPACES = (NAMESPACE, "http://www.w3.org/1999/xhtml")
@@ -96,10 +100,13 @@ def _located(chapter: str, path: list[str]) -> Location:
 
 def batches_of(part: str, pieces: Iterable[bytes], page: BookPage) -> Iterator[list[Item]]:
     """The items of a well-formed page, some at a time. Raises Unread: corrupt, limit_reached."""
-    scanner = _Tags(part, page).scanner
+    pieces = iter(pieces)
+    start = next(pieces, b"")
+    prefixed = _PREFIXED.search(start[:_HEAD_BYTES])
+    scanner = _Tags(part, page, prefixed[1].decode() if prefixed else "").scanner
     if page.anchors:
         _watch(scanner, page)
-    for _ in scanner.scan(pieces):
+    for _ in scanner.scan(itertools.chain((start,), pieces)):
         page.relieve()
         yield page.ready
         page.ready = []
@@ -110,7 +117,7 @@ def batches_of(part: str, pieces: Iterable[bytes], page: BookPage) -> Iterator[l
 class _Tags:
     """What tags of a book's page do besides those of any page."""
 
-    def __init__(self, part: str, page: BookPage) -> None:
+    def __init__(self, part: str, page: BookPage, prefix: str) -> None:
         self._page = page
         self._chosen = False  # whether a case of the running switch was read
         self.scanner: Scanner
@@ -125,7 +132,11 @@ class _Tags:
             "epub:case": self._case,
             "epub:default": self._otherwise,
         }
-        self.scanner = Scanner(part, starts, page.ends, doctype=True, separator=None)
+        ends = page.ends
+        if prefix:  # every tag of the page has it
+            starts |= {f"{prefix}{tag}": action for tag, action in starts.items()}
+            ends = {f"{prefix}{tag}": action for tag, action in ends.items()}
+        self.scanner = Scanner(part, starts, ends, doctype=True, separator=None)
 
     def _body(self, attributes: Attributes) -> None:
         self._page.begun = True

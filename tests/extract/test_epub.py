@@ -160,6 +160,19 @@ def test_what_stands_before_the_damage_of_a_page_is_read() -> None:
     assert [item.code for item in found if isinstance(item, Notice)] == ["part_unread"]
 
 
+def test_a_page_whose_tags_have_a_prefix_is_read() -> None:
+    text = (
+        '<h:html xmlns:h="http://www.w3.org/1999/xhtml"><h:head><h:title>t</h:title></h:head>'
+        "<h:body><h:h1>Head</h:h1><h:p>one</h:p><h:p>two</h:p></h:body></h:html>"
+    )
+    found = blocks(book({"a.xhtml": text}))
+    assert [(block.kind, block.text) for block in found] == [
+        ("heading", "Head"),
+        ("paragraph", "one"),
+        ("paragraph", "two"),
+    ]
+
+
 def test_marks_of_notes_are_left_out_and_notes_are_read() -> None:
     body = (
         '<p>word<a epub:type="noteref" href="#n">1</a></p>'
