@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, BinaryIO, TypeAlias
+from typing import Any, BinaryIO, TypeAlias, cast
 
 from helpers.recognition import NoRecognition, Recognition
 
@@ -18,7 +18,19 @@ BLOCK_KINDS = ("paragraph", "heading", "table_header", "table_row", "code", "lin
 CELL_SEPARATOR = " | "
 
 
-@dataclass(frozen=True, slots=True)
+class _OpenLocation:
+    """A Location while it is made: filling a frozen one takes twice as long."""
+
+    __slots__ = ("end", "kind", "label", "name", "number")
+
+
+class _OpenBlock:
+    """A Block while it is made."""
+
+    __slots__ = ("kind", "level", "location", "ocr", "text")
+
+
+@dataclass(frozen=True, slots=True, init=False)
 class Location:
     """Where a block stands: `label` for people, `number` and `name` for programs.
 
@@ -31,6 +43,23 @@ class Location:
     number: int | None = None
     name: str | None = None
     end: int | None = None
+
+    def __new__(
+        cls,
+        kind: str,
+        label: str,
+        number: int | None = None,
+        name: str | None = None,
+        end: int | None = None,
+    ) -> Location:
+        made: Any = _OpenLocation()
+        made.kind = kind
+        made.label = label
+        made.number = number
+        made.name = name
+        made.end = end
+        made.__class__ = cls
+        return cast(Location, made)
 
     def as_dict(self) -> dict[str, Any]:
         """Shape: {"kind", "label"} plus "page" | "slide" | "line" | "part" | "time" (number),
@@ -52,7 +81,7 @@ class Location:
         return found
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, init=False)
 class Block:
     """One piece of text in reading order.
 
@@ -66,6 +95,23 @@ class Block:
     level: int = 0
     location: Location | None = None
     ocr: bool = False
+
+    def __new__(
+        cls,
+        text: str,
+        kind: str = "paragraph",
+        level: int = 0,
+        location: Location | None = None,
+        ocr: bool = False,
+    ) -> Block:
+        made: Any = _OpenBlock()
+        made.text = text
+        made.kind = kind
+        made.level = level
+        made.location = location
+        made.ocr = ocr
+        made.__class__ = cls
+        return cast(Block, made)
 
 
 @dataclass(frozen=True, slots=True)

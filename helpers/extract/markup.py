@@ -38,6 +38,8 @@ OnStart = Callable[[Attributes], object]
 OnEnd = Callable[[], object]
 Namespaces = Mapping[str, Sequence[str]]
 
+_NAMED: dict[tuple[int, str], tuple[Namespaces, tuple[str, ...]]] = {}
+
 
 def names(qualified: str, namespaces: Namespaces) -> tuple[str, ...]:
     """The names as expat reports them: `w:p` gives ("URI p", …), one per URI of the prefix."""
@@ -47,12 +49,16 @@ def names(qualified: str, namespaces: Namespaces) -> tuple[str, ...]:
 
 def table(actions: Mapping[str, Callable], namespaces: Namespaces) -> dict[str, Callable]:
     """{"w:p w:tr": action} → {"URI p": action, "URI tr": action, …} for Scanner."""
-    return {
-        name: action
-        for words, action in actions.items()
-        for word in words.split()
-        for name in names(word, namespaces)
-    }
+    made: dict[str, Callable] = {}
+    for words, action in actions.items():
+        key = id(namespaces), words
+        named = _NAMED.get(key)
+        if named is None or named[0] is not namespaces:  # a table is made for each small part anew
+            found = tuple(name for word in words.split() for name in names(word, namespaces))
+            named = _NAMED[key] = namespaces, found
+        for name in named[1]:
+            made[name] = action
+    return made
 
 
 def first(attributes: Attributes, wanted: Iterable[str]) -> str:

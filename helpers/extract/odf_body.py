@@ -363,7 +363,8 @@ class BodyScanner:
     def _page_end(self) -> None:
         self._slide = None
         own = self._found[self._slide_from :]
-        if len(own) <= _SLIDE_ITEMS:
+        titles = [item for item in own if isinstance(item, Block) and item.kind == "heading"]
+        if len(own) <= _SLIDE_ITEMS and titles and titles != own[: len(titles)]:
             number = self._slides
             own.sort(key=lambda item: _slide_order(item, number))
             self._found[self._slide_from :] = own

@@ -163,11 +163,16 @@ class _Shapes:
         )
 
     def _starts(self) -> dict[str, OnStart]:
+        def text(attributes: Attributes) -> None:
+            self._texts += 1
+            self.scanner.collect(sink)
+
+        sink = self._parts.append
         return {
             "p:sp": self._shape,
             "p:ph": self._placeholder,
             "p:cNvPr": self._picture,
-            "a:t": self._text,
+            "a:t": text,
             "m:oMath": self._equation,
             "p:oleObj": self._object,
             "a:br": lambda _: self._parts.append("\n"),
@@ -202,16 +207,14 @@ class _Shapes:
         self._holder = ""
 
     def _picture(self, attributes: Attributes) -> None:
+        if "descr" not in attributes and "title" not in attributes:
+            return
         text = alternative(attributes.get("descr", ""), attributes.get("title", ""))
         if text and all(block.text != text for block in self.found):
             self.found.append(Block(text, location=self._place))
 
     def _placeholder(self, attributes: Attributes) -> None:
         self._holder = attributes.get("type", "body")
-
-    def _text(self, attributes: Attributes) -> None:
-        self._texts += 1
-        self.scanner.collect(self._parts.append)
 
     def _equation(self, attributes: Attributes) -> None:
         def done(text: str) -> None:
@@ -238,19 +241,22 @@ class _Shapes:
             self.scanner.skip()
 
     def _paragraph(self) -> None:
-        text = "".join(self._parts)
-        self._parts.clear()
-        self._text_end(text)
+        parts = self._parts
+        if parts:
+            text = parts[0] if len(parts) == 1 else "".join(parts)
+            parts.clear()
+            self._text_end(text)
 
     def _text_end(self, text: str) -> None:
         text = text.strip()
-        if not text or self._holder in _DECORATION:
+        holder = self._holder
+        if not text or holder in _DECORATION:
             return
         if self._tables and self._tables[-1].cells:
             self._tables[-1].cells[-1].append(text)
-        elif self._holder in _TITLES and not self._notes:
+        elif holder in _TITLES and not self._notes:
             self._title.append(text)
-        elif self._holder != _FOOTER:
+        elif holder != _FOOTER:
             self._emit(text, "paragraph")
         elif text not in self._footers and len(self._footers) < _SLIDE_BLOCKS:
             self._footers.add(text)

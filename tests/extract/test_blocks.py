@@ -33,3 +33,17 @@ def test_location_names_its_number_by_kind(location: Location, expected: dict) -
 def test_blocks_cannot_be_changed() -> None:
     with pytest.raises(dataclasses.FrozenInstanceError):
         Block("text").text = "other"  # type: ignore[misc]
+
+
+def test_blocks_and_locations_are_frozen_values_however_they_are_made() -> None:
+    place = Location("sheet", "S row 1", 1, name="S")
+    block = Block("text", "table_row", location=place)
+    assert block == Block("text", kind="table_row", location=Location("sheet", "S row 1", 1, "S"))
+    assert hash(block) == hash(dataclasses.replace(block))
+    assert dataclasses.replace(place, label="x") == Location("sheet", "x", 1, "S")
+    assert repr(place).startswith("Location(kind='sheet', label='S row 1'")
+    for value, name in ((block, "text"), (place, "label")):
+        with pytest.raises(dataclasses.FrozenInstanceError):
+            setattr(value, name, "other")
+    with pytest.raises(TypeError):
+        Block()  # type: ignore[call-arg]
