@@ -55,6 +55,7 @@ UI_PORT = 8769
 HTTP_PORT = 8770
 URI_CHARS = 500  # characters of an unknown resource's address that an error repeats
 HTTP_BACKLOG = 64  # connections that wait to be accepted
+CLOSE_S = 3.0  # seconds that the end of this process waits for that of the embedding process
 LOOPBACK = "127.0.0.1"
 
 
@@ -262,9 +263,13 @@ class _Searches:
         return rag_search.search(rag_search.SearchRequest(**given), settings, self._mind)
 
     def close(self) -> None:
-        """End the embedding process, if there is one."""
+        """End the embedding process, if there is one. Searches at work hold it up no longer than
+        CLOSE_S: the process ends with this one at the latest.
+        """
         if self._mind is not None:
-            self._mind.close()
+            closing = threading.Thread(target=self._mind.close, daemon=True)
+            closing.start()
+            closing.join(CLOSE_S)
 
 
 def _chunk(settings: Settings, given: Arguments) -> Mapping[str, Any]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -39,6 +39,7 @@ class Original:
     name: str
     type: str
     size: int
+    encoding: str  # of a text; "" where that is not known
 
 
 def documents(
@@ -62,9 +63,10 @@ def documents(
             f"offset is {offset}, limit {limit}",
             f"Give an offset from 0 and a limit from 1 to {limits.LISTED_FILES}.",
         )
+    text = unicodedata.normalize("NFC", text[: limits.FILTER_CHARS])
     with _index(settings) as db:
         total, rows = listing.page(
-            *(db, text[: limits.FILTER_CHARS], type_name, sort, descending, unread_first),
+            *(db, text, type_name, sort, descending, unread_first),
             *(offset, limit),
         )
     return {
@@ -132,7 +134,14 @@ def original(
             f"{row['path']} cannot be opened: {error.what}", error.remedy or "Sync again."
         ) from error
     name = names.display(row["name"])
-    return Original(opened, row["path"], name, row["type"], opened.stat.st_size)
+    size, encoding = opened.stat.st_size, row["encoding"] or ""
+    return Original(opened, row["path"], name, row["type"], size, encoding)
+
+
+def recognised(settings: Settings, chunk_ids: Sequence[str]) -> set[str]:
+    """Those of the chunks whose text was recognised in an image."""
+    with _index(settings) as db:
+        return listing.recognised(db, chunk_ids)
 
 
 def _document(settings: Settings, row: dict[str, Any]) -> dict[str, Any]:

@@ -54,6 +54,7 @@ LISTED_FILES = 200  # files in one page of the list
 LISTED_FOLDERS = 2_000  # folders that the console offers as a filter
 LISTED_JOBS = 50  # syncs in the history
 UI_THREADS = 16  # requests that are answered at the same time
+UI_ORIGINALS = 8  # originals that are sent at the same time; one more is told to come back
 UI_CONNECTIONS = 400  # connections that may wait; beyond it the one that has waited longest goes
 UI_HEAD_BYTES = 16 * KIB  # bytes of a request's head
 UI_BODY_BYTES = 64 * KIB  # bytes of a request's body

@@ -4,7 +4,8 @@ The threat: a client that sends its request a byte a minute costs a thread each 
 server, which also sets no time limit and starts as many threads as there are clients.
 Promises: a connection costs no thread until the whole head of its request is there; heads are
 bounded in bytes and seconds, connections in number (the one that has waited longest goes first),
-threads in number; nothing but 127.0.0.1 is listened on, and no name is looked up.
+threads in number; a thread that is stuck does not keep the process; nothing but 127.0.0.1 is
+listened on, and no name is looked up.
 Does not: understand HTTP beyond the empty line that ends a head.
 """
 
@@ -12,24 +13,27 @@ from __future__ import annotations
 
 import contextlib
 import os
+import queue
 import selectors
 import socket
 import sys
 import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
-from helpers import limits
+from helpers import limits, log
 
 LOOPBACK = "127.0.0.1"
 BACKLOG = 128  # connections that wait to be accepted
 TICK_S = 0.5  # seconds between two looks at the clock
 HEAD_END = b"\r\n\r\n"
+LEFT_BYTES = 1024 * 1024  # bytes of a refused body that are taken off a connection before its end
 _CLOSE = b"Connection: close\r\nContent-Length: 0\r\n\r\n"
 TOO_LONG = b"HTTP/1.1 431 Request Header Fields Too Large\r\n" + _CLOSE
 BUSY = b"HTTP/1.1 503 Service Unavailable\r\n" + _CLOSE
+
+_logger = log.get_logger("console")
 
 Answer = Callable[[socket.socket, bytes], None]
 
@@ -59,7 +63,9 @@ class Acceptor:
         self._selector.register(self._listener, selectors.EVENT_READ)
         self._selector.register(self._woken, selectors.EVENT_READ)
         self._waiting: dict[int, _Waiting] = {}
-        self._threads = ThreadPoolExecutor(limits.UI_THREADS, "console")
+        self._ready: queue.SimpleQueue[tuple[socket.socket, bytes]] = queue.SimpleQueue()
+        for _ in range(limits.UI_THREADS):  # daemons: what hangs in one must not hold up the end
+            threading.Thread(target=self._work, name="console", daemon=True).start()
         self._room = threading.Semaphore(limits.UI_CONNECTIONS)
         self._stopping = False
 
@@ -80,11 +86,10 @@ class Acceptor:
             self._wake.send(b"\0")
 
     def close(self) -> None:
-        """Close every connection and let the threads go."""
+        """Close every connection that waits; the threads end with the process."""
         self._stopping = True
         for waiting in list(self._waiting.values()):
             self._drop(waiting)
-        self._threads.shutdown(wait=False, cancel_futures=True)
         self._selector.close()
         for end in (self._listener, self._wake, self._woken):
             end.close()
@@ -122,16 +127,18 @@ class Acceptor:
             return
         self._forget(waiting)
         waiting.connection.settimeout(limits.UI_STALL_S)
-        self._threads.submit(self._work, waiting.connection, bytes(waiting.head))
+        self._ready.put((waiting.connection, bytes(waiting.head)))
 
-    def _work(self, connection: socket.socket, received: bytes) -> None:
-        try:
-            self._answer(connection, received)
-        finally:
-            self._room.release()
-            with contextlib.suppress(OSError):
-                connection.shutdown(socket.SHUT_WR)
-            connection.close()
+    def _work(self) -> None:
+        while True:
+            connection, received = self._ready.get()
+            try:
+                self._answer(connection, received)
+            except Exception:
+                _logger.exception("a connection could not be answered")
+            finally:
+                self._room.release()
+                _end(connection)
 
     def _drop_late(self) -> None:
         """Let those go whose head has not come in time: the first of them wait longest."""
@@ -151,6 +158,16 @@ class Acceptor:
     def _forget(self, waiting: _Waiting) -> None:
         self._waiting.pop(waiting.connection.fileno(), None)
         self._selector.unregister(waiting.connection)
+
+
+def _end(connection: socket.socket) -> None:
+    """Close so that the answer arrives: what came and was not read would reset the connection."""
+    with contextlib.closing(connection), contextlib.suppress(OSError):
+        connection.shutdown(socket.SHUT_WR)
+        connection.setblocking(False)
+        left = LEFT_BYTES
+        while left > 0 and (data := connection.recv(left)):
+            left -= len(data)
 
 
 def _listen(port: int) -> socket.socket:

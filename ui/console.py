@@ -2,8 +2,9 @@
 
 Promises: every request passes the gate first; every answer forbids scripts, frames and requests
 other than the console's own; bodies are capped before they are read; an original is sent as
-what cannot run (PDF, pictures, plain text) or as a download; nothing a document holds reaches a
-header unescaped. Runs on the standard library alone.
+what cannot run (PDF, pictures, recordings, plain text) or as a download; originals that are
+fetched slowly leave threads for everything else; nothing a document holds reaches a header
+unescaped. Runs on the standard library alone.
 Does not: decide what an address means (see routes.py), who may ask (gate.py), or when a request
 is complete (acceptor.py).
 """
@@ -16,6 +17,7 @@ import gzip
 import io
 import json
 import os
+import re
 import secrets
 import signal
 import socket
@@ -49,19 +51,28 @@ PARTS = {
     },
 }
 TOKEN_MARK = b"{{token}}"
+MAX_FIELDS = 32  # fields after the ? of an address
 PIECE_BYTES = 256 * 1024  # bytes of an original sent at a time
 # What a browser shows without running anything in it; every other type is a download.
 INLINE = {
     "pdf": "application/pdf",
     **{name: f"image/{name}" for name in ("png", "gif", "bmp", "webp")},
     **{"jpg": "image/jpeg", "jpeg": "image/jpeg", "jfif": "image/jpeg"},
+    **{"mp3": "audio/mpeg", "wav": "audio/wav", "flac": "audio/flac", "aac": "audio/aac"},
+    **{"m4a": "audio/mp4", "ogg": "audio/ogg", "oga": "audio/ogg", "opus": "audio/ogg"},
+    **{"mp4": "video/mp4", "webm": "video/webm"},
 }
 PLAIN = ("txt", "text", "log", "md", "markdown", "csv", "tsv", "json", "yaml", "yml", "toml", "rst")
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self';"
     " base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
-ORIGINAL_POLICY = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'"
+# The browser's own viewer of a picture or a recording draws with inline style.
+ORIGINAL_POLICY = (
+    "default-src 'none'; img-src 'self'; media-src 'self'; style-src 'unsafe-inline';"
+    " frame-ancestors 'none'"
+)
+CHARSET = re.compile("[A-Za-z0-9_-]{2,40}")  # what may stand in a header as the name of one
 HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
@@ -98,6 +109,7 @@ class Page:
     def __init__(self, console: Console, token: str) -> None:
         self.console, self.token = console, token
         self.port = 0
+        self.originals = threading.Semaphore(limits.UI_ORIGINALS)
 
     def answer(self, connection: socket.socket, received: bytes) -> None:
         """Answer one request; its connection is closed afterwards by who called."""
@@ -132,7 +144,7 @@ class _Request(BaseHTTPRequestHandler):
     # --- the three methods ------------------------------------------------------------
 
     def do_GET(self) -> None:
-        url = urllib.parse.urlsplit(self.path)
+        url = _address(self.path)
         if not self._admitted(url.path in PAGES):
             return
         if url.path in PAGES:
@@ -140,7 +152,7 @@ class _Request(BaseHTTPRequestHandler):
         elif url.path in PARTS:
             self._send_part(*PARTS[url.path])
         elif url.path == "/original":
-            self._guarded(lambda: self._send_original(self.page.console.original(_values(url))))
+            self._guarded(lambda: self._original(_values(url)))
         elif url.path.startswith("/api/"):
             read = self.page.console.reads().get(url.path[5:])
             if read is None:
@@ -153,7 +165,7 @@ class _Request(BaseHTTPRequestHandler):
     do_HEAD = do_GET
 
     def do_POST(self) -> None:
-        url = urllib.parse.urlsplit(self.path)
+        url = _address(self.path)
         if not self._admitted(is_page=False):
             return
         change = self.page.console.changes().get(url.path.removeprefix("/api/"))
@@ -196,12 +208,14 @@ class _Request(BaseHTTPRequestHandler):
         """The JSON object sent, or None after an answer that says what is wrong with it."""
         most = limits.UI_BODY_BYTES
         length = self.headers.get("Content-Length", "")
-        if self.headers.get("Transfer-Encoding") or not (length.isascii() and length.isdigit()):
+        if self.headers.get("Transfer-Encoding") or not _digits(length):
             self._send_error(411, "Say how long the body is (Content-Length).")
             return None
         if len(length) > 12 or int(length) > most:
             self._send_error(413, f"The body has {length} > {most:,} bytes.")
             return None
+        if self.headers.get("Expect", "").lower() == "100-continue":
+            self.connection.sendall(b"HTTP/1.1 100 Continue\r\n\r\n")
         try:
             body = json.loads(self.rfile.read(int(length)) or b"{}")
         except (ValueError, RecursionError):
@@ -210,6 +224,10 @@ class _Request(BaseHTTPRequestHandler):
             self._send_error(400, "The body is no JSON object.")
             return None
         return body
+
+    def handle_expect_100(self) -> bool:
+        """Nothing yet: who asks is judged before a body is asked for."""
+        return True
 
     def _guarded(self, work: Any) -> None:
         """Run `work`; what fails becomes an answer with a remedy."""
@@ -237,9 +255,9 @@ class _Request(BaseHTTPRequestHandler):
         data = text.encode("utf-8", "backslashreplace")  # half a surrogate pair: a JSON escape
         self._send(status, "application/json", data)
 
-    def _send_part(self, name: str, kind: str) -> None:
+    def _send_part(self, name: str, kind: str, status: int = 200) -> None:
         plain, packed = self.page.part(name)
-        self._send(200, kind, plain, packed)
+        self._send(status, kind, plain, packed)
 
     def _send(self, status: int, kind: str, data: bytes, packed: bytes | None = None) -> None:
         headers = {"Content-Type": kind, "Content-Security-Policy": POLICY}
@@ -251,12 +269,24 @@ class _Request(BaseHTTPRequestHandler):
             self.wfile.write(data)
         self.wfile.flush()
 
+    def _original(self, given: Mapping[str, str]) -> None:
+        """The original; where it cannot be had, a browser that goes there gets the page, which
+        asks for the reason and says it in its own words."""
+        if not self.page.originals.acquire(blocking=False):
+            self._send_error(503, "Too many originals are being fetched. Try again in a moment.")
+            return
+        try:
+            self._send_original(self.page.console.original(given))
+        except RagDocError as error:
+            if "text/html" not in self.headers.get("Accept", ""):
+                raise
+            self._send_part("rag.html", "text/html; charset=utf-8", _status_of(error))
+        finally:
+            self.page.originals.release()
+
     def _send_original(self, found: Original) -> None:
         with contextlib.closing(found.opened):
-            ending = found.name.rpartition(".")[2].lower()
-            kind = INLINE.get(ending)
-            if kind is None and ending in PLAIN:
-                kind = "text/plain; charset=utf-8"
+            kind = _shown_as(found)
             name = urllib.parse.quote(found.name, safe="")
             headers = {
                 "Content-Type": kind or "application/octet-stream",
@@ -342,10 +372,31 @@ class _Sent(io.RawIOBase):
         return len(data)
 
 
+def _address(path: str) -> urllib.parse.SplitResult:
+    """The parts of a request's target; all are empty where it is no path on this server."""
+    return urllib.parse.urlsplit(path if path.startswith("/") else "")
+
+
+def _shown_as(found: Original) -> str | None:
+    """The type under which a browser shows an original, None where it is a download."""
+    ending = found.name.rpartition(".")[2].lower()
+    if ending not in PLAIN:
+        return INLINE.get(ending)
+    known = CHARSET.fullmatch(found.encoding) and found.encoding != "ASCII"
+    return f"text/plain; charset={found.encoding if known else 'utf-8'}"
+
+
 def _values(url: urllib.parse.SplitResult) -> dict[str, str]:
-    pairs = urllib.parse.parse_qsl(
-        url.query, keep_blank_values=True, errors="surrogateescape", max_num_fields=32
-    )
+    """What an address asks. Raises UsageError where it is too much or no UTF-8."""
+    try:
+        pairs = urllib.parse.parse_qsl(
+            url.query, keep_blank_values=True, errors="strict", max_num_fields=MAX_FIELDS
+        )
+    except UnicodeDecodeError:
+        raise UsageError("The address is no UTF-8", "Write it in UTF-8.") from None
+    except ValueError:
+        many = url.query.count("&") + 1
+        raise UsageError(f"The address has {many} > {MAX_FIELDS} fields", "Ask less.") from None
     return dict(pairs)
 
 
@@ -353,13 +404,17 @@ def _range(asked: str | None, size: int) -> tuple[int, int, int]:
     """(first byte, last byte, status) of one range as in RFC 9110, 14.1.2; anything else: all."""
     unit, _, span = (asked or "").partition("=")
     start, dash, end = span.strip().partition("-")
-    if unit.strip() != "bytes" or not dash or not (start + end).isdigit() or len(span) > 40:
+    if unit.strip() != "bytes" or not dash or not _digits(start + end) or len(span) > 40:
         return 0, size - 1, 200
     if not start:
         first, last = max(0, size - int(end)), size - 1
     else:
         first, last = int(start), min(int(end or size - 1), size - 1)
     return (first, last, 206) if first <= last else (0, -1, 416)
+
+
+def _digits(text: str) -> bool:
+    return text.isascii() and text.isdigit()
 
 
 def _status_of(error: RagDocError) -> int:

@@ -13,6 +13,7 @@ import socket
 from helpers.errors import ConfigError
 from ui.acceptor import LOOPBACK
 
+LISTENS = "0A"  # the state of a listening socket in Linux's tables
 NEXT_PORTS = 50  # ports after the one that is taken, of which a free one is offered
 
 
@@ -21,7 +22,7 @@ def port_taken(port: int, error: OSError) -> ConfigError:
     if error.errno not in (errno.EADDRINUSE, errno.EACCES, errno.EADDRNOTAVAIL):
         return ConfigError(f"Port {port} on {LOOPBACK} cannot be used: {error.strerror}", _other())
     if error.errno == errno.EACCES:
-        what = f"Port {port} on {LOOPBACK} may not be used by this account"
+        what = f"Port {port} on {LOOPBACK} may not be used by this account, or is kept by a program"
         return ConfigError(what, _other(1024))
     owner = _owner(port)
     by = f" by {owner}" if owner else ""
@@ -64,12 +65,13 @@ def _owner(port: int) -> str:
 
 
 def _listening_inode(port: int) -> str | None:
-    try:
-        with open("/proc/net/tcp", encoding="ascii") as file:
-            rows = [line.split() for line in file.readlines()[1:]]
-    except OSError:
-        return None
-    for row in rows:
-        if row[3] == "0A" and int(row[1].rpartition(":")[2], 16) == port:
-            return row[9]
+    for table in ("tcp", "tcp6"):  # one that listens on [::] may hold the port as well
+        try:
+            with open(f"/proc/net/{table}", encoding="ascii") as file:
+                rows = [line.split() for line in file.readlines()[1:]]
+        except OSError:
+            continue
+        for row in rows:
+            if row[3] == LISTENS and int(row[1].rpartition(":")[2], 16) == port:
+                return row[9]
     return None

@@ -7,7 +7,7 @@ Does not: know sockets or HTTP heads, judge who asks (see gate.py), or draw anyt
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -85,11 +85,20 @@ class Console:
             asked["modified_after"] = given["after"]
         asked["limit"] = _number(given, "limit", PAGE_RESULTS)
         asked["offset"] = _number(given, "offset", 0)
-        return self.search(**asked)
+        answer = self.search(**asked)
+        return {**answer, "results": self._marked(answer["results"])}
+
+    def _marked(self, chunks: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+        """The chunks with `recognised`: whether the text was recognised in an image."""
+        if not chunks:
+            return []
+        found = catalogue.recognised(self.settings, [chunk["chunk_id"] for chunk in chunks])
+        return [{**chunk, "recognised": chunk["chunk_id"] in found} for chunk in chunks]
 
     def _chunk(self, given: Values) -> Mapping[str, Any]:
         before, after = _number(given, "before", 0), _number(given, "after", 0)
-        return self.chunk(given.get("id", ""), before, after)
+        read = self.chunk(given.get("id", ""), before, after)
+        return {**read, "chunks": self._marked(read["chunks"])}
 
     def _files(self, given: Values) -> dict[str, Any]:
         return catalogue.documents(
@@ -114,6 +123,7 @@ class Console:
 
 PAGE_RESULTS = 10  # results on one page of a search
 MAX_TOKENS = 100_000  # of one page: a person reads on, nothing is cut
+MAX_NUMBER = 10**15  # what an address may say: beyond any id, within what SQLite takes
 _JOB_LINE = ("job_id", "status", "phase", "progress_percent", "poll_after_s")
 
 
@@ -127,6 +137,9 @@ def _number(given: Values, name: str, default: int) -> int:
     if not text:
         return default
     try:
-        return int(text)
+        number = int(text)
     except ValueError:
-        raise UsageError(f"{name} is {shown(text)}", "Give a whole number.") from None
+        number = None
+    if number is None or abs(number) > MAX_NUMBER:
+        raise UsageError(f"{name} is {shown(text)}", "Give a whole number that is not so large.")
+    return number

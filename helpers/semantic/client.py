@@ -37,6 +37,7 @@ from helpers.semantic.stamp import stamp_of
 __all__ = ["Embedded", "ModelStatus", "Pending", "Worker", "WorkerSlot", "ensure", "status"]
 
 AHEAD = 2  # batches of texts in the process: one being embedded, one waiting
+CLOSE_S = 1.0  # seconds that an end waits for a question at work
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,9 +195,15 @@ class Worker:
         return process.popen.pid if process is not None and not process.ended else None
 
     def close(self) -> None:
-        """End the process."""
-        with self._lock:
+        """End the process; what it is at work on for longer than CLOSE_S is given up."""
+        while not self._lock.acquire(timeout=CLOSE_S):
+            process = self._process
+            if process is not None:
+                process.popen.kill()
+        try:
             self._drop()
+        finally:
+            self._lock.release()
 
     def __enter__(self) -> Worker:
         return self

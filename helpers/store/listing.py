@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from collections.abc import Sequence
 from typing import Any
 
 from helpers.store.keys import key_of
@@ -71,6 +72,12 @@ def document_of(db: sqlite3.Connection, chunk_id: str) -> int | None:
     key = key_of(chunk_id)
     row = db.execute("SELECT document_id FROM chunk WHERE key = ?", (key,)).fetchone()
     return row[0] if row else None
+
+
+def recognised(db: sqlite3.Connection, chunk_ids: Sequence[str]) -> set[str]:
+    """Those of the chunks, by public id, whose text was recognised in an image."""
+    query = "SELECT 1 FROM chunk WHERE key = ? AND ocr"
+    return {one for one in chunk_ids if db.execute(query, (key_of(one),)).fetchone()}
 
 
 def types(db: sqlite3.Connection) -> list[dict[str, Any]]:
