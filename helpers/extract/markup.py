@@ -15,6 +15,7 @@ A reader pushes what it finds into a list from its actions and pulls after each 
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from html.entities import html5
@@ -136,6 +137,10 @@ class Scanner:
             parser.UseForeignDTD(True)
             parser.SkippedEntityHandler = self._named_letter
         parser.XmlDeclHandler = self._check_encoding
+        # Character data goes to the sink it is called with; None lets it pass. Called for every
+        # piece of text, so no method of Python's.
+        self.collect: Callable[[Callable[[str], object] | None], None]
+        self.collect = functools.partial(setattr, parser, "CharacterDataHandler")
         self._usual = _tracking(part, starts, ends or {})
         self.take_over()
 
@@ -143,10 +148,6 @@ class Scanner:
     def position(self) -> int:
         """The byte at which what the running action is about begins."""
         return self._parser.CurrentByteIndex
-
-    def collect(self, sink: Callable[[str], object] | None) -> None:
-        """Character data goes to `sink` from here on; None lets it pass."""
-        self._parser.CharacterDataHandler = sink
 
     def take_over(
         self,

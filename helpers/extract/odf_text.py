@@ -164,7 +164,9 @@ class TextFrames:
         self._open = 0
         around = stack[-1][0] if stack else self._base
         self._collect(None if around is None else around.append)
-        return tidy("".join(parts or ())), level
+        if not parts:
+            return "", level
+        return tidy(parts[0] if len(parts) == 1 else "".join(parts)), level
 
     def pause(self) -> None:
         """Until `resume`, text outside further paragraphs belongs to none."""
