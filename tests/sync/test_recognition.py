@@ -5,6 +5,7 @@ Most of it runs with a stand-in for Tesseract, written by the test and first on 
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import shutil
@@ -12,6 +13,8 @@ import signal
 import subprocess
 import sys
 import time
+import zipfile
+from email.message import EmailMessage
 from pathlib import Path
 from typing import Any
 
@@ -128,6 +131,29 @@ def test_every_page_of_a_tiff_is_a_place(stage: Stage, engine: StandIn) -> None:
     assert [call for call in engine.calls if "tessedit_page_number=2" in call]
     pages = stage.rows("SELECT DISTINCT json_extract(location, '$.page') FROM chunk ORDER BY 1")
     assert pages == [(1,), (2,), (3,)]
+
+
+@needs_poppler
+def test_pictures_inside_mail_and_archives_are_recognised_under_their_place(
+    stage: Stage, engine: StandIn
+) -> None:
+    mail = EmailMessage()
+    mail["Subject"] = "A scan"
+    mail.set_content("See the attached scan.")
+    mail.add_attachment(scan(1, 2), maintype="application", subtype="pdf", filename="fax.pdf")
+    stage.write("mail.eml", bytes(mail))
+    held = io.BytesIO()
+    with zipfile.ZipFile(held, "w") as archive:
+        archive.writestr("in/photo.png", png())
+    stage.write("a.zip", held.getvalue())
+    sync(stage, engine, "--archives", "on")
+    rows = stage.rows("SELECT json_extract(location, '$.label') FROM chunk WHERE ocr ORDER BY 1")
+    assert [label for (label,) in rows] == [
+        "attachment fax.pdf, p. 1",
+        "attachment fax.pdf, p. 2",
+        "in/photo.png, p. 1",
+    ]
+    assert all(" picture=tesseract" in found for found in fingerprints(stage).values())
 
 
 # --- what is missing -----------------------------------------------------------------
