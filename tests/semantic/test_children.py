@@ -48,3 +48,13 @@ def test_a_context_is_kept_within_its_limit(begins: list[bool], most: int) -> No
 
 def test_a_context_ends_between_words() -> None:
     assert children.context([place % 5 == 0 for place in range(100)], 48) == 45
+
+
+def test_neighbouring_children_share_the_overlap_where_words_allow_it() -> None:
+    found = children.windows([True] * 300, most=100, overlap=20)
+    assert found == [(0, 100), (80, 180), (160, 260), (240, 300)]
+    # Words of seven tokens: the next window begins with the first whole word of the overlap.
+    sevens = [place % 7 == 0 for place in range(300)]
+    ends = children.windows(sevens, most=100, overlap=20)
+    assert all(0 < one[1] - other[0] <= 20 for one, other in itertools.pairwise(ends))
+    assert all(begin % 7 == 0 for begin, _ in ends)
