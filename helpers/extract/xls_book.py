@@ -296,7 +296,15 @@ def shown(show: Show) -> Show:
 
 def shown_packed(show: Show) -> Show:
     """The same for numbers in the short form RK."""
-    return _Shown(lambda packed: show(rk_number(int(packed)))).__getitem__
+    plain = show is plain_number
+
+    def unpacked(packed: float) -> str:
+        value = int(packed)
+        if plain and value & 3 == 2:  # a whole number, and not of hundredths
+            return str(value >> 2)
+        return show(rk_number(value))
+
+    return _Shown(unpacked).__getitem__
 
 
 def rk_number(packed: int) -> float:
