@@ -58,3 +58,10 @@ def test_neighbouring_children_share_the_overlap_where_words_allow_it() -> None:
     ends = children.windows(sevens, most=100, overlap=20)
     assert all(0 < one[1] - other[0] <= 20 for one, other in itertools.pairwise(ends))
     assert all(begin % 7 == 0 for begin, _ in ends)
+
+
+def test_a_context_is_kept_whole_or_cut_between_words() -> None:
+    assert children.context([True] * 5, most=10) == 5
+    assert children.context([True] * 25, most=10) == 10
+    assert children.context([place % 4 == 0 for place in range(25)], most=10) == 8
+    assert children.context([True] + [False] * 24, most=10) == 10
