@@ -159,7 +159,7 @@ _MAIL_ENCODED = re.compile(
 )
 _MAILBOX_LINE = re.compile(rb"From [^\r\n]{0,500}\d[^\r\n]{0,500}\r?\n(?=[!-9;-~]{1,80}[ \t]*:)")
 _SPREADSHEET_ML = re.compile(
-    rb"<(?:\w+:)?Workbook\s[^>]*[\"']urn:schemas-microsoft-com:office:spreadsheet[\"']"
+    rb"<(?:\w+:)?Workbook\s[^<>]*[\"']urn:schemas-microsoft-com:office:spreadsheet[\"']"
 )
 _HTML_TABLE = re.compile(rb"<(?:table|tr|td|div|body|font|style)[\s>]", re.IGNORECASE)
 _BINARY = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
