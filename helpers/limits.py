@@ -178,6 +178,7 @@ OCR_SIDE_PIXELS = 32_000  # pixels of its longer side
 OCR_FRAMES = 5_000  # pages of one picture file
 OCR_PAGE_S = 180.0  # seconds of one run of an engine over one page ...
 OCR_PAGE_CPU_S = 90  # ... and processor seconds, which a busy machine does not shorten
+OCR_DRAW_CPU_S = 20  # processor seconds for drawing one page
 OCR_PROBE_S = 10.0  # seconds in which an engine must say its version
 OCR_MEMORY_BYTES = 2 * GIB  # bytes of address space of an engine's program (Linux)
 OCR_OUTPUT_BYTES = 8 * MIB  # bytes that an engine's program may write out

@@ -37,6 +37,7 @@ from helpers.extract.pdf_file import SAVE_REMEDY
 from helpers.extract.pdf_font import Font, GlyphTables
 from helpers.recognition import Pending, Wanted
 
+SMALLER = "Scan the page anew: 300 dots per inch are enough for text."
 RELEASE_PAGES = 20  # pages after which pypdf's cache of objects is emptied
 RUNNING_PAGES = 2  # pages ahead in which a running head must come back
 FONTS_KEPT = 200  # fonts of one document
@@ -213,15 +214,20 @@ class _Document:
             reason = f"Page {number} is damaged in part: {verdict.reason}"
             items.append(Notice("no_text", reason, place))
         elif verdict.reason:
-            self._ask(page, f"has an unusable text layer ({verdict.reason})")
+            self._ask(page, content, f"has an unusable text layer ({verdict.reason})")
         elif not lines and not notes and (content.images or content.shapes > OUTLINES_ONLY):
-            self._ask(page, "is an image without a text layer")
+            self._ask(page, content, "is an image without a text layer")
         elif self._is_stamped_scan(content, number, texts):
-            self._ask(page, "is an image with a little text on it")
+            self._ask(page, content, "is an image with a little text on it")
         items += [Block(pdf_text.repair(note), "paragraph", 0, place) for note in notes]
 
-    def _ask(self, page: _Page, what: str) -> None:
+    def _ask(self, page: _Page, content: Page, what: str) -> None:
         """Have a page recognised: it counts as what it is where nothing can."""
+        if content.pixels > limits.OCR_PIXELS:
+            told, most = f"An image on page {page.number}", limits.OCR_PIXELS
+            error = limit_reached(told, content.pixels, most, "pixels", SMALLER)
+            page.items.append(self._refuse(error, page.place))
+            return
         page.instead = what
         dpi = _dpi(*self._size(page.number))
         wanted = Wanted("page", page.number, self.count, dpi)

@@ -100,6 +100,7 @@ class Page:
         self.spans: list[Span] = []
         self.images = 0
         self.covered = 0.0  # square points of the largest image
+        self.pixels = 0  # of the image that has most
         self.shapes = 0
         self.truncated = False
         self._font_of = font_of
@@ -235,6 +236,8 @@ class _Interpreter:
         kind = form.get("/Subtype")
         if kind == "/Image":
             self._image()
+            pixels = int(form.get("/Width", 0)) * int(form.get("/Height", 0))
+            self.page.pixels = max(self.page.pixels, pixels)
         elif kind == "/Form" and self.page.may_enter(self.depth):
             state = self.state.copy()
             if "/Matrix" in form:

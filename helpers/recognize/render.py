@@ -84,7 +84,7 @@ def _drawn(task: Task, found: Drawer, source: Path, page: int, dpi: int) -> Path
         number, stem = str(page), str(target.with_suffix(""))
         words = [*found.words, "-r", str(dpi), "-gray", "-cropbox", "-f", number, "-l", number]
         words += ["-singlefile", str(source), stem]
-    task.run(words, Caps(output=limits.KIB))
+    task.run(words, Caps(cpu_s=limits.OCR_DRAW_CPU_S, output=limits.KIB))
     if not target.exists():
         raise CommandFailed("crash", f"{found.name} drew no page {page}")
     return target

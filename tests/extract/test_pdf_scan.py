@@ -98,6 +98,15 @@ def test_large_pages_are_asked_for_at_a_lower_resolution() -> None:
     assert dpi is not None and dpi < 90 and (9_000 / 72 * dpi) ** 2 <= 100_000_000
 
 
+def test_a_page_with_a_giant_image_is_refused_before_anything_is_asked() -> None:
+    asked = Asked(numbered)
+    data = scan(1, 2).replace(b"/Width 2/Height 1/", b"/Width 50000/Height 50000/", 1)
+    found = items(data, asked)
+    assert [number for number, _, _ in told(found)] == [2]
+    (notice,) = [item for item in found if isinstance(item, Notice)]
+    assert notice.code == "limit_reached" and "2,500,000,000 > 100,000,000" in notice.message
+
+
 def test_a_long_scan_asks_ahead_but_not_for_all_at_once() -> None:
     asked = Asked(numbered)
     data = scan(*range(40))
