@@ -11,6 +11,7 @@ import pytest
 from helpers.errors import Unread
 from helpers.extract import epub, formats
 from helpers.extract.blocks import Block, Context, Item, Metadata, Notice
+from helpers.limits import MARKUP_DEPTH
 from tests.extract.epub_files import FIXTURE, HEAD, book, nav, page, point
 from tests.extract.test_office_mutations import damaged, outcome, repacked, swapped
 from tests.trust.documents import LEAK, changed, doctypes
@@ -195,6 +196,12 @@ def test_marks_of_notes_are_left_out_and_notes_are_read() -> None:
 def test_a_page_that_is_no_sound_xml_is_read_as_a_browser_reads_it(text: str | bytes) -> None:
     found = [block.text.replace("\n", " ") for block in blocks(book({"a.xhtml": text}))]
     assert found == ["open tags", "second"]
+
+
+def test_a_page_of_tags_that_nobody_closed_is_read() -> None:
+    depth = 2 * MARKUP_DEPTH
+    text = page(f"{'<span>' * depth}deep{'</span>' * depth}<p>after</p>")
+    assert [block.text for block in blocks(book({"a.xhtml": text}))] == ["deep", "after"]
 
 
 def test_pages_that_are_missing_damaged_or_pictures_are_noticed() -> None:
