@@ -61,6 +61,7 @@ def _page(
             place = BookPage(page.path, chapters).place(None)
             for item in svg.items_of(page.path, archive.pieces(page.path)):
                 if isinstance(item, Block):
+                    _count(chapters, chapters.chars + len(item.text))
                     yield [Block(item.text, location=place)]
             return
         yield from _well_formed(archive, page.path, chapters, ctx)
