@@ -20,11 +20,9 @@ _NUMBERED = re.compile(
     r"[\s_#:.-]*(?:개체)?[\s_-]*\d*",
     re.IGNORECASE,
 )
-_FILE = re.compile(
-    r"(?:[a-z]:\\|\\\\|file:|https?://|cid:|data:)\S.*"
-    r"|.{1,200}\.(?:png|jpe?g|gif|bmp|tiff?|emf|wmf|svg|webp|ico|pict?|eps)",
-    re.IGNORECASE,
-)
+_PLACE = re.compile(r"(?:[a-z]:\\|\\\\|file:|https?://|cid:|data:)\S", re.IGNORECASE)
+_PICTURE_ENDINGS = "png jpg jpeg gif bmp tif tiff emf wmf svg webp ico pict eps"
+_PICTURES = frozenset(_PICTURE_ENDINGS.split())
 _MACHINE = re.compile(
     r"(?:description|title) automatically generated|automatisch generierte beschreibung"
     r"|자동 생성된 설명|คำอธิบายที่สร้างโดยอัตโนมัติ|คำอธิบายถูกสร้างขึ้นโดยอัตโนมัติ"
@@ -47,4 +45,7 @@ def written(text: str) -> bool:
     """Whether a person seems to have written this text about a picture."""
     if sum(map(str.isalnum, text)) < 2 or _MACHINE.search(text):
         return False
-    return _NUMBERED.fullmatch(text) is None and _FILE.fullmatch(text) is None
+    name, _, ending = text.rpartition(".")
+    if _PLACE.match(text) or (name and ending.lower() in _PICTURES):
+        return False
+    return _NUMBERED.fullmatch(text) is None

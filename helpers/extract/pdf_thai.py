@@ -17,7 +17,6 @@ FRAGMENT_LETTERS = 2.2  # mean length of the pieces between spaces: letters plac
 RUN_CHARS = 400  # code points of a run that is tried word by word
 
 _RUN = re.compile("[\u0e01-\u0e2e\u0e30-\u0e3a\u0e40-\u0e4e]+")
-_LAST_RUN = re.compile(_RUN.pattern + "$")
 # No syllable ends in a consonant with a tone after one that bears a vowel sign: a tone slipped.
 _SLIPPED_TONE = re.compile(
     "([\u0e01-\u0e2e][\u0e31\u0e34-\u0e39])([\u0e01-\u0e2e])([\u0e48-\u0e4b])"
@@ -62,12 +61,21 @@ def close_gaps(text: str) -> str:
         return text
     done, *parts = _GAPS.split(text)
     for part in parts:
-        left, right = _LAST_RUN.search(done), _RUN.match(part)
-        if left and right and _belong_together(left[0], right[0]):
+        left, right = _last_run(done), _RUN.match(part)
+        if left and right and _belong_together(left, right[0]):
             done += part
         else:
             done += " " + part
     return done
+
+
+def _last_run(text: str) -> str:
+    """The Thai letters that a text ends in, RUN_CHARS at most."""
+    tail = text[-RUN_CHARS:]
+    found = ""
+    for match in _RUN.finditer(tail):
+        found = match[0] if match.end() == len(tail) else ""
+    return found
 
 
 def _belong_together(left: str, right: str) -> bool:
