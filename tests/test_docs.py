@@ -142,6 +142,21 @@ def test_every_supported_ending_of_an_office_or_pdf_file_is_in_the_readme() -> N
     assert [ending for ending in named if f"`{ending}`" not in README] == []
 
 
+def test_every_format_that_is_read_has_a_section() -> None:
+    from helpers.extract.formats import FORMATS
+
+    page = PAGES[ROOT / "docs" / "formats.md"]
+    told = {
+        word
+        for line in page.splitlines()
+        if line.startswith("## ")
+        for word in line[3:].split(", ")
+    }
+    assert (
+        sorted(entry.name for entry in FORMATS if entry.supported and entry.name not in told) == []
+    )
+
+
 def test_commands_name_scripts_that_exist() -> None:
     for script in set(re.findall(r"\bpython3? ([\w/]+\.py)", EVERYTHING)):
         assert (ROOT / script).is_file(), script
