@@ -29,6 +29,8 @@ LANGUAGES = {"THAI": "th", "HANGUL": "ko", "LATIN": "latin"}
 class NoDocument(UsageError):
     """There is no document of that id, or its file is gone."""
 
+    code = "no_document"
+
 
 @dataclass(frozen=True, slots=True)
 class Original:

@@ -8,6 +8,9 @@ const TYPING_MS = 350; // from the last letter typed to the question asked
 const LEAD = 160; // letters shown before the first mark of a passage, at most
 const RETRY_MS = 2000; // between two tries to reach a server that does not answer
 const IDLE_MS = 6000; // between two looks at whether a sync runs
+const COPIED_MS = 2000; // for which a button says that it copied
+const LISTED = 200; // files on one page of the list, as the server gives them
+const FAILURES_SHOWN = 200;
 const VIEWS = { search: "/", files: "/files", sync: "/sync", health: "/health" };
 const UNSEEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u206f\ufff9-\ufffb\u{e0000}-\u{e007f}]|[\ud800-\udfff]/u;
 
@@ -53,11 +56,23 @@ function span(seconds) {
   return t("hours", { n: Math.round(seconds / 3600) });
 }
 function wordOr(key, fallback) { return words[key] ?? fallback; }
-function scriptOf(text) {
+function sentence(text) { return !text || /[.!?…:]$/.test(text) ? text || "" : `${text}.`; }
+function scriptOf(text) { // the language in which a text is to be read and set
   const thai = (text.match(/[\u0e00-\u0e7f]/g) || []).length;
   const hangul = (text.match(/[\uac00-\ud7a3]/g) || []).length;
-  if (Math.max(thai, hangul) < text.length / 10) return "";
-  return thai > hangul ? "th" : "ko";
+  if (Math.max(thai, hangul) >= text.length / 10) return thai > hangul ? "th" : "ko";
+  return /[a-z]/i.test(text) ? "en" : "";
+}
+
+const PLACE = /(^|[ ,] ?)(p\.|pages?|slides?|lines?|rows?|paragraphs?) ([\d,]+(?:(?:–| to )[\d,]+)?)( notes| comment)?$/;
+const PLACES = { p: "page", s: "slide", l: "line", r: "row" };
+function placed(location) { // where a passage stands, in the page's language: names stay as they are
+  const label = location?.label || "";
+  if (language === "en") return label;
+  return label.replace(/^attachment /, `${t("place_attachment")} `).replace(PLACE, (_, before, kind, n, beside) => {
+    const name = kind.startsWith("para") ? "paragraph" : PLACES[kind[0]];
+    return before + t(`place_${name}`, { n: n.replace(" to ", "–") }) + (beside ? ` (${t(`place_${beside.trim()}`)})` : "");
+  });
 }
 
 // --- elements ------------------------------------------------------------------------
@@ -74,6 +89,7 @@ function h(tag, given = {}, ...inside) {
   return element;
 }
 
+function bare(text) { return seen(text).map((part) => part.textContent ?? part).join(""); } // for where no element can stand
 function seen(text) { // text whose control characters can be seen
   if (!UNSEEN.test(text)) return [text];
   const parts = [];
@@ -119,16 +135,32 @@ function chip(text, kind = "") { return h("span", { class: `chip ${kind}` }, ...
 function note(kind, ...inside) { return h("p", { class: `note ${kind}` }, ...inside); }
 function say(text) { document.getElementById("said").textContent = text; }
 function fill(element, ...inside) { element.replaceChildren(...inside.flat(9).filter((part) => part != null && part !== false)); return element; }
-function problemNote(error) { return note("bad", h("strong", {}, ...seen(error.what || t("failed"))), " ", ...seen(error.remedy || "")); }
+function original(text) { return h("span", { class: "original", lang: "en" }, ...seen(text)); }
+function problemNote(error) { // in the page's language where it has a word for it, the server's own beside it
+  const own = language !== "en" && words[`problem_${error.code}`];
+  if (!own) return note("bad", h("strong", {}, ...seen(sentence(error.what || t("failed")))), " ", ...seen(error.remedy || ""));
+  return note("bad", h("strong", {}, own), original(`${sentence(error.what)} ${error.remedy || ""}`.trim()));
+}
+function whyUnread(row) { // why a file has no text, and what to do about it
+  if (language === "en") return [h("p", {}, ...seen(sentence(row.reason))), row.remedy ? h("p", { class: "soft" }, ...seen(row.remedy)) : null];
+  const advice = words[`advice_${row.code}`];
+  return [advice ? h("p", {}, advice) : null, h("p", {}, original(`${sentence(row.reason)} ${row.remedy || ""}`.trim()))];
+}
+function unreadCard(row, kind) {
+  return h("li", { class: "card" },
+    h("div", { class: "row" }, h("strong", { class: "grow path" }, ...seen(row.path)), chip(wordOr(`code_${row.code}`, row.code || ""), kind)),
+    whyUnread(row));
+}
 function choice(id, label, options, value, change) {
   const select = h("select", { id, onchange: (event) => change(event.target.value) }, options.map(([key, text]) => h("option", { value: key }, ...seen(text))));
   select.value = value;
   return h("label", { for: id }, label, select);
 }
 
-async function copy(text, from) {
+async function copy(text, from, key) { // `key`: the word that the button bears otherwise
   try { await navigator.clipboard.writeText(text); say(t("copied")); from.textContent = t("copied"); }
   catch { from.textContent = t("copy_failed"); }
+  setTimeout(() => { from.textContent = t(key); }, COPIED_MS);
 }
 
 // --- the server ----------------------------------------------------------------------
@@ -204,7 +236,8 @@ function go(event, address) {
   event?.preventDefault();
   history.pushState(null, "", address);
   show();
-  document.getElementById("main").focus({ preventScroll: true });
+  const main = document.getElementById("main");
+  if (!main.contains(document.activeElement)) main.focus({ preventScroll: true }); // the search has its field focused
   scrollTo(0, 0);
 }
 
@@ -219,8 +252,20 @@ function show() {
   document.title = view === "search" ? "RagDoc" : `${t(view)} · RagDoc`;
   const main = document.getElementById("main");
   fill(main);
+  if (location.pathname === "/original") { showLost(main); return; }
   ({ search: showSearch, files: showFiles, sync: showSync, health: showHealth })[view](main);
   if (view === "sync") showBanner();
+}
+
+async function showLost(main) { // an original that cannot be had: says why
+  let error = null;
+  try {
+    const reply = await fetch(location.pathname + location.search, { headers: { Accept: "application/json" } });
+    if (reply.ok) { location.reload(); return; } // it is there again
+    ({ error } = await reply.json());
+  } catch { lost(); }
+  fill(main, h("div", { class: "stack" }, h("h1", {}, t("open")), error ? problemNote(error) : null,
+    h("p", {}, h("a", { class: "button", href: "/", onclick: (event) => go(event, "/") }, t("search")))));
 }
 
 function inside(folder) { // the path filter that means: below this folder
@@ -255,6 +300,7 @@ function showSearch(main) {
   }
   async function run() {
     asking?.abort(); // the later question wins
+    document.title = state.q.trim() ? `${state.q.trim().slice(0, 80)} · RagDoc` : "RagDoc";
     if (!state.q.trim()) { fill(results); welcome(results); return; }
     const mine = asking = new AbortController();
     results.classList.add("busy");
@@ -287,12 +333,17 @@ function showSearch(main) {
   input.addEventListener("input", (event) => {
     clearTimeout(typing);
     if (event.isComposing) return;
-    typing = setTimeout(() => { state.q = input.value; state.page = 1; renew(false); }, TYPING_MS);
+    typing = setTimeout(() => {
+      if (input.value === state.q) return;
+      state.q = input.value;
+      state.page = 1;
+      renew(false);
+    }, TYPING_MS);
   });
   input.addEventListener("compositionend", () => input.dispatchEvent(new Event("input")));
   fill(main, h("div", { class: "stack" },
     h("h1", { class: "hidden" }, t("search")),
-    h("form", { role: "search", onsubmit: (event) => { event.preventDefault(); if (event.isComposing) return; state.q = input.value; state.page = 1; renew(true); } },
+    h("form", { role: "search", onsubmit: (event) => { event.preventDefault(); state.q = input.value; state.page = 1; renew(true); } },
       h("div", { class: "ask" }, input, h("button", { class: "main", type: "submit" }, t("search"))), filters),
     results));
   drawFilters(overview);
@@ -353,9 +404,11 @@ function pager(page, pages, turn) {
     button("next", () => turn(page + 1), { disabled: page >= pages }));
 }
 
-function original(result) {
-  const page = result.location?.page;
-  const place = /\.pdf$/i.test(result.path) && page ? `#page=${page}` : "";
+function originalOf(result) { // its address: a PDF at its page, a recording at its second
+  const { kind, page, time } = result.location ?? {};
+  let place = "";
+  if (/\.pdf$/i.test(result.path) && page) place = `#page=${page}`;
+  if (kind === "time" && time) place = `#t=${time}`;
   return `/original?${new URLSearchParams({ chunk: result.chunk_id })}${place}`;
 }
 
@@ -364,7 +417,8 @@ function card(result, index) {
   const passage = h("p", { class: "passage short", lang: scriptOf(result.text) || null }, excerpt(result.text, result.highlights));
   const around = h("div", { class: "stack", hidden: true });
   const details = h("div", { class: "small", hidden: true },
-    h("p", { class: "path" }, t("absolute_path"), ": ", ...seen(result.absolute_path), " ", button("copy_path", (event) => copy(result.absolute_path, event.target))),
+    h("p", { class: "path" }, t("absolute_path"), ": ", ...seen(result.absolute_path), " ",
+      button("copy_path", (event) => copy(result.absolute_path, event.target, "copy_path"))),
     h("p", {}, t("score"), ": ", String(result.score), " · ", t("modified"), ": ", moment(result.modified), " · ", result.chunk_id));
   const read = button("read", () => toggle(), { "aria-expanded": "false" });
   async function toggle() {
@@ -380,14 +434,16 @@ function card(result, index) {
     }
   }
   const article = h("article", { class: "hit card", tabindex: "-1", "data-index": index, "aria-labelledby": `hit-${index}` },
-    h("div", { class: "row" }, h("h2", { class: "grow", id: `hit-${index}`, lang: scriptOf(name) || null }, h("a", { href: original(result), target: "_blank", rel: "noopener", class: "open" }, ...seen(name))),
-      chip(result.location?.label || "", "place")),
+    h("div", { class: "row" }, h("h2", { class: "grow", id: `hit-${index}`, lang: scriptOf(name) || null }, h("a", { href: originalOf(result), target: "_blank", rel: "noopener", class: "open" }, ...seen(name))),
+      result.location?.label ? chip(placed(result.location), "place") : null),
     h("p", { class: "path" }, ...seen(result.path)), passage, around,
     h("div", { class: "row" },
-      h("span", { class: "small soft" }, t("why")), result.matched_by.map((leg) => chip(t(`leg_${leg}`))), h("span", { class: "grow" }), read,
-      button("cite", (event) => copy(citation(result), event.target)),
+      h("span", { class: "small soft" }, t("why")), result.matched_by.map((leg) => chip(t(`leg_${leg}`))),
+      result.recognised ? h("span", { class: "chip warn", title: t("recognised_hint") }, t("recognised")) : null,
+      h("span", { class: "grow" }), read,
+      button("cite", (event) => copy(citation(result), event.target, "cite"), { class: "tiny cite" }),
       button("details", (event) => { details.hidden = !details.hidden; event.target.setAttribute("aria-expanded", String(!details.hidden)); }, { "aria-expanded": "false" }),
-      h("a", { class: "button tiny", href: original(result), target: "_blank", rel: "noopener" }, t("open"))), details);
+      h("a", { class: "button tiny", href: originalOf(result), target: "_blank", rel: "noopener" }, t("open"))), details);
   article.addEventListener("focusin", () => select(index));
   article.read = toggle;
   return article;
@@ -397,12 +453,15 @@ function drawAround(around, found, result) {
   fill(around, found.chunks.map((chunk) => {
     const asked = chunk.chunk_id === result.chunk_id;
     return h("div", { class: `around ${asked ? "asked" : ""}`, lang: scriptOf(chunk.text) || null },
-      h("p", { class: "small soft" }, ...seen(chunk.location?.label || "")),
+      h("p", { class: "small soft" }, ...seen(placed(chunk.location)), chunk.recognised ? ` · ${t("recognised")}` : ""),
       h("p", { class: "passage" }, asked ? marked(result.text, result.highlights) : seen(chunk.text)));
   }));
 }
 
-function citation(result) { return `${result.title || result.path.split("/").pop()}, ${result.location?.label || ""} (${result.path})`; }
+function citation(result) {
+  const name = result.title || result.path.split("/").pop();
+  return `${[name, placed(result.location)].filter(Boolean).join(", ")} (${result.path})`;
+}
 
 function cards() { return Array.from(document.querySelectorAll(".hit")); }
 function select(index) {
@@ -436,6 +495,7 @@ function showFiles(main) {
     const mine = asking = new AbortController();
     try {
       const found = await ask("files", state, { signal: mine.signal });
+      if (found.total && state.offset >= found.total) { renew({}); return; } // the list has become shorter
       if (mine === asking) drawFiles(table, found, state, renew);
     } catch (error) { if (error.name !== "AbortError" && mine === asking) fill(table, failure(error)); }
   }
@@ -459,13 +519,13 @@ function drawFiles(table, found, state, renew) {
   if (!found.total) { fill(table, state.text || state.type ? h("p", { class: "empty soft" }, t("no_files")) : emptyIndex()); return; }
   const last = state.offset + found.documents.length;
   say(t("files_told", { first: state.offset + 1, last, total: found.total }));
-  const turn = (step) => renew({ offset: Math.max(0, state.offset + step * 200) });
+  const turn = (step) => renew({ offset: Math.max(0, state.offset + step * LISTED) });
   fill(table,
     h("p", { class: "soft small" }, t("files_told", { first: state.offset + 1, last, total: found.total })),
     h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": t("files") }, h("table", {},
       h("thead", {}, h("tr", {}, COLUMNS.map(([name, kind]) => heading(name, kind, state, renew)))),
       h("tbody", {}, found.documents.map(fileRow)))),
-    found.total > 200 ? h("div", { class: "row" },
+    found.total > LISTED ? h("div", { class: "row" },
       button("previous", () => turn(-1), { disabled: !state.offset }), button("next", () => turn(1), { disabled: last >= found.total })) : null);
 }
 
@@ -477,12 +537,15 @@ function heading(name, kind, state, renew) {
 }
 
 function fileRow(file) {
-  const why = file.code ? h("p", { class: "small" }, h("strong", {}, wordOr(`code_${file.code}`, file.code)), ": ", ...seen(file.reason || ""), file.remedy ? [". ", ...seen(file.remedy)] : null) : null;
-  const notices = file.notices.length ? h("details", { class: "small soft" }, h("summary", {}, t("notices", { n: file.notices.length })), file.notices.slice(0, 20).map((entry) => h("p", {}, ...seen(entry.message)))) : null;
+  const why = file.code ? h("div", { class: "small why" }, h("strong", {}, wordOr(`code_${file.code}`, file.code)), whyUnread(file)) : null;
+  const noticed = file.notices.slice(0, 20).map((entry) => h("p", {},
+    h("strong", {}, wordOr(`notice_${entry.code}`, wordOr(`code_${entry.code}`, entry.code || ""))), ": ", ...seen(entry.message)));
+  const notices = noticed.length ? h("details", { class: "small soft" }, h("summary", {}, t("notices", { n: file.notices.length })), noticed,
+    file.notices.length > noticed.length ? h("p", {}, t("and_more", { n: file.notices.length - noticed.length })) : null) : null;
   return h("tr", {},
     h("td", { class: "name" }, h("a", { href: `/original?document=${file.id}`, target: "_blank", rel: "noopener" }, ...seen(file.path)),
       h("p", { class: "path small" }, ...seen(file.absolute_path)), why, notices),
-    h("td", {}, file.type || "–"), h("td", { class: "number" }, bytes(file.size)), h("td", { class: "number" }, number(file.chunks)),
+    h("td", {}, ...seen(file.type || "–")), h("td", { class: "number" }, bytes(file.size)), h("td", { class: "number" }, number(file.chunks)),
     h("td", {}, moment(file.modified_ms ? new Date(file.modified_ms).toISOString() : "")),
     h("td", {}, stateChip(file.code ? (file.state === "needs_action" ? "needs_action" : "failed") : file.state)));
 }
@@ -512,7 +575,7 @@ function showSync(main) {
       drawJob(now, job, refresh);
       if (job.status === "running" || job.status === "queued") wait = Math.min(1000, job.poll_after_s * 1000);
       const key = job.job_id + job.status + job.failures.length;
-      if (key !== shownJob) { shownJob = key; overview = null; drawFailures(failures, job); drawHistory(past, refresh, (other) => drawFailures(failures, other)); }
+      if (key !== shownJob) { shownJob = key; overview = null; drawFailures(failures, job); drawHistory(past); }
     } catch (error) {
       if (stopped) return;
       if (error.code === "unknown_job") drawJob(now, null, refresh);
@@ -584,25 +647,43 @@ async function stop(event, jobId, refresh) {
 
 function drawFailures(box, job) {
   if (!job?.failures?.length) { fill(box); return; }
-  const rows = job.failures.slice(0, 200);
-  fill(box, h("h2", {}, t("failures", { n: job.failed || job.failures.length })),
-    h("ul", { class: "list" }, rows.map((row) => h("li", { class: "card" },
-      h("div", { class: "row" }, h("strong", { class: "grow path" }, ...seen(row.path)), chip(wordOr(`code_${row.code}`, row.code), "warn")),
-      h("p", {}, ...seen(row.reason)), row.remedy ? h("p", { class: "soft" }, ...seen(row.remedy)) : null))),
+  const rows = job.failures.slice(0, FAILURES_SHOWN);
+  fill(box, h("h2", {}, t("failures", { n: job.failures.length })),
+    h("ul", { class: "list" }, rows.map((row) => unreadCard(row, "warn"))),
     job.failures.length > rows.length ? h("p", { class: "soft" }, t("and_more", { n: job.failures.length - rows.length })) : null);
 }
 
-async function drawHistory(box, refresh, open) {
+const COUNTS = ["added", "updated", "deleted", "failed"];
+
+async function drawHistory(box) {
   let found;
   try { found = (await ask("jobs")).jobs; } catch { return; }
-  if (found.length < 1) { fill(box); return; }
-  fill(box, h("h2", {}, t("history")), h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": t("history") }, h("table", {},
-    h("thead", {}, h("tr", {}, ["started_at", "state", "added", "updated", "deleted", "failed", "took_time"].map((name) => h("th", { scope: "col" }, t(`job_${name}`))))),
-    h("tbody", {}, found.map((job) => h("tr", {},
-      h("td", {}, button("", async () => { try { open(await ask("job", { id: job.job_id })); } catch { refresh(); } }, { class: "quiet tiny" })),
-      h("td", {}, stateChip(job.status)), ["added", "updated", "deleted", "failed"].map((name) => h("td", { class: "number" }, number(job[name]))),
-      h("td", {}, job.started_at && job.finished_at ? span((new Date(job.finished_at) - new Date(job.started_at)) / 1000) : "–")))))));
-  box.querySelectorAll("td button").forEach((element, index) => { element.textContent = moment(found[index].started_at || found[index].updated_at); });
+  if (!found.length) { fill(box); return; }
+  const opened = h("div", { class: "stack", id: "past-job" });
+  const columns = ["started_at", "state", ...COUNTS, "took_time"];
+  fill(box, h("h2", {}, t("history")),
+    h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": t("history") }, h("table", { class: "past" },
+      h("thead", {}, h("tr", {}, columns.map((name) => h("th", { scope: "col", class: COUNTS.includes(name) ? "number" : null }, t(`job_${name}`))))),
+      h("tbody", {}, found.map((job) => pastRow(job, opened))))),
+    opened);
+}
+
+function pastRow(job, opened) {
+  const took = job.started_at && job.finished_at ? span((new Date(job.finished_at) - new Date(job.started_at)) / 1000) : "–";
+  const when = h("button", { type: "button", class: "quiet tiny", onclick: () => openJob(opened, job.job_id) }, moment(job.started_at || job.updated_at));
+  return h("tr", {}, h("td", {}, when), h("td", {}, stateChip(job.status)),
+    COUNTS.map((name) => h("td", { class: "number" }, number(job[name]))), h("td", {}, took));
+}
+
+async function openJob(box, jobId) { // one earlier sync: what it did, and what it could not read
+  let job;
+  try { job = await ask("job", { id: jobId }); } catch (error) { fill(box, problemNote(error)); return; }
+  const failures = h("div", { class: "stack" });
+  drawFailures(failures, job);
+  fill(box, h("div", { class: "card stack", tabindex: "-1" }, h("div", { class: "row" },
+    h("h3", { class: "grow" }, moment(job.started_at || job.updated_at)), stateChip(job.status)),
+    h("p", {}, t("job_counts", job)), job.error ? h("p", {}, original(job.error)) : null), failures);
+  box.firstElementChild.focus();
 }
 
 function drawChanges(box, found) {
@@ -638,17 +719,33 @@ function drawHealth(main, found, made) {
     made?.types?.length ? h("div", { class: "two" },
       h("section", { class: "card" }, h("h2", {}, t("by_type")), plot(t("by_type"), topTypes(made.types).map((row) => [row.type || t("unknown"), row.documents, row.files]))),
       h("section", { class: "card" }, h("h2", {}, t("by_language")), plot(t("by_language"), made.languages.map((row) => [t(`script_${row.language}`), row.share, 1]), percent), h("p", { class: "soft small" }, t("by_language_hint")))) : null,
-    section("source", [h("p", { class: "path" }, ...seen(source.dir)), h("p", {}, t(source.readable ? "source_ok" : "source_gone")), source.files_supported == null ? null : h("p", {}, t("source_counts", source)), excluded(source)]),
-    section("index", [h("p", { class: "path" }, ...seen(index.path)), h("p", {}, t("index_line", { schema: index.schema ?? 0 }))]),
-    section("meaning", [h("p", {}, semantic.ready ? t("meaning_on", { model: semantic.model, dimension: semantic.dimension }) : t("meaning_missing")), semantic.reason ? h("p", { class: "soft" }, ...seen(semantic.reason)) : null, h("p", {}, t("meaning_counts", semantic))]),
-    section("ocr", [h("p", {}, ocr.engine ? t("ocr_on", { engine: ocr.engine, languages: ocr.languages.join(", ") }) : t("ocr_off")), ocr.vision_model ? h("p", {}, t("ocr_vision", { model: ocr.vision_model })) : null]),
+    section("source", [h("p", { class: "path" }, ...seen(source.dir)), h("p", {}, t(source.readable ? "source_ok" : "source_gone")),
+      source.files_supported == null ? null : h("p", {}, t("source_counts", source)), excluded(source)]),
+    section("index", [h("p", { class: "path" }, ...seen(index.path)), h("p", {}, t("index_line", { schema: index.schema ?? 0, kb: found.kb_id }))]),
+    section("meaning", meaningLines(semantic)),
+    section("ocr", [ocrLines(ocr)]),
     section("context", [h("p", {}, found.contextualization.provider ? t("context_on", found.contextualization) : t("context_off"))]),
-    section("queue", [h("p", {}, found.active_job ? t("queue_active", { job: found.active_job }) : t("queue_idle")), found.queue.map((job) => h("p", {}, t(job.deferred ? "queue_deferred" : "queue_waits", job)))]),
+    section("queue", [h("p", {}, found.active_job ? t("queue_active", { job: found.active_job }) : t("queue_idle")), found.queue.map(queueLine)]),
     section("formats", [formatLines(found.formats)]),
     section("file_states", [h("div", { class: "row" }, Object.entries(files).map(([name, count]) => chip(`${t(`state_${name}`)}: ${number(count)}`)))]),
     unreadSection(found, source)));
 }
 
+function meaningLines(semantic) {
+  return [h("p", {}, semantic.ready ? t("meaning_on", { model: semantic.model, dimension: semantic.dimension }) : t("meaning_missing")),
+    semantic.reason ? h("p", {}, original(semantic.reason)) : null,
+    h("p", {}, t("meaning_counts", semantic)),
+    semantic.fingerprint ? h("p", { class: "soft small path" }, t("meaning_fingerprint"), ": ", ...seen(semantic.fingerprint)) : null];
+}
+function ocrLines(ocr) {
+  return [h("p", {}, ocr.engine ? t("ocr_on", { engine: ocr.engine, languages: ocr.languages.join(", ") }) : t("ocr_off")),
+    ocr.reason ? h("p", {}, original(ocr.reason)) : null,
+    ocr.vision_model ? h("p", {}, t("ocr_vision", { model: ocr.vision_model })) : null,
+    h("p", {}, ocr.sound ? t("sound_on", { engine: ocr.sound }) : t("sound_off"))];
+}
+function queueLine(job) {
+  return [h("p", {}, t(job.deferred ? "queue_deferred" : "queue_waits", job)), job.last_error ? h("p", {}, original(job.last_error)) : null];
+}
 function section(key, inside) { return h("section", { class: "card stack" }, h("h2", {}, t(`about_${key}`)), inside); }
 function topTypes(rows) {
   const top = rows.slice(0, 8);
@@ -670,10 +767,11 @@ function formatLines(formats) {
 function unreadSection(found, source) {
   const rows = [...found.unread, ...(source.refused || []).map((row) => ({ ...row, state: "failed" }))];
   if (!rows.length) return null;
-  return h("section", { class: "stack" }, h("h2", {}, t("unread", { n: found.unread_total ?? rows.length })),
-    h("ul", { class: "list" }, rows.map((row) => h("li", { class: "card" },
-      h("div", { class: "row" }, h("strong", { class: "grow path" }, ...seen(row.path)), chip(wordOr(`code_${row.code}`, row.code || ""), row.state === "needs_action" ? "warn" : "bad")),
-      h("p", {}, ...seen(row.reason || "")), row.remedy ? h("p", { class: "soft" }, ...seen(row.remedy)) : null))));
+  const total = found.unread_total ?? found.unread.length;
+  return h("section", { class: "stack" }, h("h2", {}, t("unread", { n: total + rows.length - found.unread.length })),
+    h("ul", { class: "list" }, rows.map((row) => unreadCard(row, row.state === "needs_action" ? "warn" : "bad"))),
+    total > found.unread.length ? h("p", {}, h("a", { href: "/files?unread=first", onclick: (event) => go(event, "/files?unread=first") },
+      t("and_more", { n: total - found.unread.length }))) : null);
 }
 
 function plot(title, rows, told = number) { // bars: [label, part, whole]
@@ -688,7 +786,7 @@ function plot(title, rows, told = number) { // bars: [label, part, whole]
   const svg = draw("svg", { class: "plot", viewBox: `0 0 360 ${rows.length * 26 + 4}`, role: "img", "aria-label": `${title}: ${rows.map(([label, part]) => `${label} ${told(part)}`).join(", ")}` });
   rows.forEach(([label, part, whole], index) => {
     const y = index * 26 + 4;
-    svg.append(draw("text", { x: 0, y: y + 14 }, label), draw("rect", { class: "rest", x: 110, y, width: 180 * whole / most, height: 18, rx: 3 }),
+    svg.append(draw("text", { x: 0, y: y + 14 }, bare(label)), draw("rect", { class: "rest", x: 110, y, width: 180 * whole / most, height: 18, rx: 3 }),
       draw("rect", { class: "bar-of", x: 110, y, width: 180 * part / most, height: 18, rx: 3 }), draw("text", { x: 298, y: y + 14 }, told(part)));
   });
   return svg;
@@ -715,29 +813,36 @@ function move(step) {
   next.scrollIntoView({ block: "nearest", behavior: matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth" });
 }
 
+function keyOf(event) { // what the key bears on a Latin keyboard: Thai and Korean ones type their own letters
+  if (event.key.length > 1 || event.key <= "~") return event.key;
+  if (event.code === "Slash") return event.shiftKey ? "?" : "/";
+  return /^Key[A-Z]$/.test(event.code) ? event.code[3].toLowerCase() : event.key;
+}
+
 function pressed(event) {
   if (event.isComposing || event.keyCode === 229) return; // an input method is composing
   if (event.ctrlKey || event.metaKey || event.altKey || document.getElementById("keys").open) return;
   const field = event.target.closest?.("input, select, textarea");
   if (field) { if (event.key === "Escape") field.blur(); return; }
   const article = selected();
+  const key = keyOf(event);
   const run = {
-    "/": () => document.getElementById("q")?.focus() ?? (view !== "search" && go(null, "/")),
+    "/": () => { const field = document.getElementById("q"); if (field) field.focus(); else go(null, "/"); },
     j: () => move(1), k: () => move(-1), "?": showKeys,
     o: () => article?.querySelector("a.open").click(),
-    c: () => article?.querySelectorAll(".row button")[1]?.click(),
+    c: () => article?.querySelector("button.cite").click(),
     g: () => { going = Date.now(); },
   };
-  if (Date.now() - going < 1500 && { s: 1, f: 1, y: 1, h: 1 }[event.key]) {
+  if (Date.now() - going < 1500 && { s: 1, f: 1, y: 1, h: 1 }[key]) {
     event.preventDefault();
     going = 0;
-    go(null, { s: "/", f: "/files", y: "/sync", h: "/health" }[event.key]);
-  } else if (event.key === "Enter" && event.target === article) {
+    go(null, { s: "/", f: "/files", y: "/sync", h: "/health" }[key]);
+  } else if (key === "Enter" && event.target === article) {
     event.preventDefault();
     article.read();
-  } else if (run[event.key]) {
+  } else if (Object.hasOwn(run, key)) {
     event.preventDefault();
-    run[event.key]();
+    run[key]();
   }
 }
 

@@ -68,7 +68,8 @@ def required(given: Source) -> None:
     """Raise UsageError where meaning alone was asked for and there is none."""
     if given.reason:
         remedy = f"{given.remedy.rstrip('.')}. Mode auto or lexical searches by words."
-        raise UsageError(f"mode is semantic, and {given.reason}", remedy)
+        what = f"mode is semantic, and {given.reason}"
+        raise UsageError(what, remedy, code="semantic_missing")
 
 
 def absent(reason: str) -> Leg:

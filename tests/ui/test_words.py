@@ -26,6 +26,10 @@ PREFIXES = (
     "script_",
     "about_",
     "integrity_",
+    "place_",
+    "notice_",
+    "advice_",
+    "problem_",
 )
 
 
