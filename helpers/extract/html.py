@@ -29,6 +29,8 @@ _CHARSET = re.compile(
     rb"""(?:charset|<\?xml[^>]{0,100}encoding)\s*=\s*["']?\s*([A-Za-z0-9_-]{2,30})""",
     re.IGNORECASE,
 )
+# Tags that no equation holds: one that is open ends before them.
+_NO_EQUATION = frozenset((*HEADINGS, *BREAKING, "table", "tr", "td", "th", "pre"))
 _BY_DEFAULT = frozenset(["cp1252", "iso8859-1"])  # named by programs that never asked
 
 
@@ -123,7 +125,7 @@ class _Page(HTMLParser):
         elif self._silent:
             if tag == "span" == self._silent[-1]:
                 self._silent.append(tag)
-        elif self._equation is not None and tag not in HEADINGS and tag not in BREAKING:
+        elif self._equation is not None and tag not in _NO_EQUATION:
             self._equation.start(tag, dict(attrs))
         else:
             self._equation_end()  # one that was left open

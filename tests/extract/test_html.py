@@ -194,6 +194,8 @@ def test_an_equation_stands_in_its_sentence_as_latex() -> None:
 
 def test_an_equation_left_open_ends_with_its_paragraph() -> None:
     assert shapes("<p>a <math><mi>x<p>b") == [("paragraph", "a [math: x]"), ("paragraph", "b")]
+    row = "<table><tr><td>a <math><mi>x<td>b</table>"
+    assert shapes(row) == [("table_row", "a [math: x] | b")]
 
 
 def test_the_latex_that_a_page_gives_beside_an_equation_is_taken_once() -> None:
