@@ -44,6 +44,7 @@ from helpers.extract.quick import block
 from helpers.limits import OFFICE_BLOCK_CHARS, OFFICE_TEXT_CHARS
 
 _DRAWING = 0x040C
+_NOT_SHOWN = (*WITHOUT_TEXT, *MARGINS)  # placeholders
 
 
 def read(file: BinaryIO, ctx: Context) -> Iterator[Item]:
@@ -75,7 +76,7 @@ class _Slides:
                 place = Location("slide", f"slide {number}", number)
                 yield Notice("part_unread", f"Slide {number} is missing from the file", place)
                 blocks = _blocks(entry.texts, place)
-            chars += sum(len(found.text) for found in blocks)
+            chars += sum([len(found.text) for found in blocks])
             if chars > OFFICE_TEXT_CHARS:
                 raise limit_reached("Text", chars, OFFICE_TEXT_CHARS, "code points", SMALLER)
             yield from blocks
@@ -130,18 +131,17 @@ class _Slides:
         self, page: bytes, parts: list[Record], outline: list[Text], place: Location, of: int
     ) -> list[Block]:
         """What one slide or notes page says; `of` tells whose headers and footers it has."""
-        found = list(_drawn(page, parts, Held(outline, self._equation)))
-        shown = [item for item in found if isinstance(item, Row) or not _is_margin(item)]
+        found = _drawn(page, parts, Held(outline, self._equation))
+        shown = [item for item in found if item.placeholder not in _NOT_SHOWN]
         if outline:
             told = {line for item in shown if isinstance(item, Text) for line in item.paragraphs}
             shown += [text for text in outline if not told.issuperset(text.paragraphs)]
-        if of == OF_NOTES:
-            shown = [i._replace(kind=OTHER) if isinstance(i, Text) else i for i in shown]
-        blocks = _blocks(shown, place)
+        blocks = _blocks(shown, place, () if of == OF_NOTES else TITLES)
         margins = margin_texts(page, parts)
         if margins is None:
             margins = self._document.margins.get(of, [])
-        self._once(blocks, (*margins, *_lines(found, MARGINS)), place)
+        if margins or len(shown) < len(found):
+            self._once(blocks, (*margins, *_lines(found, MARGINS)), place)
         return blocks
 
     def _master(self, identity: int, place: Location) -> list[Block]:
@@ -167,14 +167,12 @@ class _Slides:
                 _put(blocks, text, "paragraph", place)
 
 
-def _drawn(page: bytes, parts: list[Record], held: Held) -> Iterator[Text | Row]:
+def _drawn(page: bytes, parts: list[Record], held: Held) -> list[Text | Row]:
+    found: list[Text | Row] = []
     for part in parts:
         if part[0] == _DRAWING:
-            yield from drawing_texts(page, part, held)
-
-
-def _is_margin(text: Text) -> bool:
-    return text.placeholder in WITHOUT_TEXT or text.placeholder in MARGINS
+            found += drawing_texts(page, part, held)
+    return found
 
 
 def _is_prompt(item: Text | Row) -> bool:
@@ -188,26 +186,29 @@ def _lines(found: Iterable[Text | Row], placeholders: tuple[int, ...]) -> Iterat
             yield from item.paragraphs
 
 
-def _blocks(found: Iterable[Text | Row], place: Location) -> list[Block]:
-    """Titles first."""
-    titles: list[Block] = []
+def _blocks(
+    found: Iterable[Text | Row], place: Location, titles: tuple[int, ...] = TITLES
+) -> list[Block]:
+    """Titles first; `titles` are the kinds of text that are."""
+    headings: list[Block] = []
     rest: list[Block] = []
     for item in found:
         if isinstance(item, Row):
             _put(rest, item.text, "table_header" if item.first else "table_row", place)
-        elif item.kind in TITLES:
-            _put(titles, "\n".join(item.paragraphs), "heading", place)
+        elif item.kind in titles:
+            _put(headings, "\n".join(item.paragraphs), "heading", place)
         else:
-            for line in item.paragraphs:
+            lines = item.paragraphs
+            if lines and max(map(len, lines)) <= OFFICE_BLOCK_CHARS:
+                rest += [block(line, "paragraph", place) for line in lines]
+                continue
+            for line in lines:
                 _put(rest, line, "paragraph", place)
-    return titles + rest
+    return headings + rest
 
 
 def _put(blocks: list[Block], text: str, kind: str, place: Location) -> None:
     """A block, cut where it is too long for one."""
-    if kind != "heading" and 0 < len(text) <= OFFICE_BLOCK_CHARS:
-        blocks.append(block(text, kind, place))
-        return
     for at in range(0, len(text), OFFICE_BLOCK_CHARS):
         piece = text[at : at + OFFICE_BLOCK_CHARS]
         blocks.append(Block(piece, kind, int(kind == "heading"), place))

@@ -10,6 +10,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from helpers.errors import limit_reached
 from helpers.extract.art_records import Record, records
@@ -27,22 +28,24 @@ _SLIDE_FACTS = 0x03EF
 _MARGINS, _MARGIN_FACTS, _STRING = 0x0FD9, 0x0FDA, 0x0FBA
 _TAGS, _TAG, _TAG_DATA, _COMMENT = 0x1388, 0x138A, 0x138B, 0x2EE0
 _OBJECTS, _EMBEDDED, _OBJECT_FACTS = 0x0409, 0x0FCC, 0x0FC3
+_COMMENT_SIGNS = _COMMENT.to_bytes(2, "little")
+_LEAST_MARGINS = 20  # bytes of headers and footers with a text
 _SHOWN = {1: 0x10, 2: 0x20}  # instance of a header's or footer's text → the mark that shows it
 _FOLLOWS_MASTER = 0x1
+_ENTRY_FACTS = struct.Struct("<IIiI").unpack_from
+_SLIDE_LINKS = struct.Struct("<IIH").unpack_from
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(NamedTuple):
     """A page in its list: the number of its record, its own identity, and the texts that are
     kept with the list."""
 
     number: int
     identity: int
-    texts: list[Text] = field(default_factory=list)
+    texts: list[Text]
 
 
-@dataclass(frozen=True, slots=True)
-class Facts:
+class Facts(NamedTuple):
     """Of a slide: identities of its notes page and of the master whose objects it shows, 0 for
     none."""
 
@@ -72,7 +75,7 @@ def read_document(presentation: Presentation) -> Document:
         raise corrupt("its document record is missing")
     found = _document(record[1])
     if not found.slides:  # a program that wrote no list: slides in the order of their numbers
-        found.slides = [Entry(number, 0) for number in presentation.numbers_of(SLIDE)]
+        found.slides = [Entry(number, 0, []) for number in presentation.numbers_of(SLIDE)]
     if len(found.slides) > OFFICE_RELATED_PARTS:
         reached = len(found.slides)
         raise limit_reached("Slides", reached, OFFICE_RELATED_PARTS, "slides", SMALLER)
@@ -83,7 +86,7 @@ def facts_of(slide: bytes, parts: list[Record]) -> Facts:
     """What a slide's record says of it; `parts` are its records."""
     for kind, _, start, end in parts:
         if kind == _SLIDE_FACTS and end - start >= 22:
-            master, notes, marks = struct.unpack_from("<IIH", slide, start + 12)
+            master, notes, marks = _SLIDE_LINKS(slide, start + 12)
             return Facts(notes, master if marks & _FOLLOWS_MASTER else 0)
     return Facts()
 
@@ -92,12 +95,14 @@ def margin_texts(page: bytes, parts: list[Record]) -> list[str] | None:
     """Header and footer that a page has for itself, None where it has none."""
     for kind, _, start, end in parts:
         if kind == _MARGINS:
-            return _margin_texts(page, start, end)
+            return _margin_texts(page, start, end) if end - start >= _LEAST_MARGINS else []
     return None
 
 
 def comments(slide: bytes, parts: list[Record]) -> Iterator[str]:
     """The texts of a slide's comments."""
+    if _COMMENT_SIGNS not in slide:
+        return
     waiting = [(parts, 0)]
     while waiting:
         inside, depth = waiting.pop()
@@ -147,11 +152,16 @@ def _entries(data: bytes, start: int, end: int) -> Iterator[Entry]:
     for kind, _, inner, stop in records(data, start, end):
         if kind == _ENTRY and stop - inner >= 16:
             if begun is not None:
-                yield Entry(begun[0], begun[1], outline_texts(data, begun[2], inner - 8))
-            number, _, _, identity = struct.unpack_from("<IIiI", data, inner)
+                yield _entry(data, begun, inner - 8)
+            number, _, _, identity = _ENTRY_FACTS(data, inner)
             begun = number, identity, stop
     if begun is not None:
-        yield Entry(begun[0], begun[1], outline_texts(data, begun[2], end))
+        yield _entry(data, begun, end)
+
+
+def _entry(data: bytes, begun: tuple[int, int, int], end: int) -> Entry:
+    number, identity, start = begun
+    return Entry(number, identity, outline_texts(data, start, end) if start < end else [])
 
 
 def _margin_texts(data: bytes, start: int, end: int) -> list[str]:

@@ -46,8 +46,8 @@ class Presentation:
             remedy = "Split the presentation."
             raise limit_reached("the slides' stream", size, OLE_STREAM_BYTES, "bytes", remedy)
         self.cut = stream.cut
-        held = io.BytesIO(stream.read()) if size <= _HELD_BYTES else stream
-        self._stream = cast(BinaryIO, held)
+        self._held = stream.read() if size <= _HELD_BYTES else b""
+        self._stream = cast(BinaryIO, io.BytesIO(self._held) if self._held else stream)
         self._length = self._stream.seek(0, io.SEEK_END)
         self.live: dict[int, int] = {}
         self.document = 0
@@ -63,6 +63,11 @@ class Presentation:
         return None if offset is None else self.record_at(offset)
 
     def record_at(self, offset: int) -> tuple[int, bytes] | None:
+        if self._held:
+            if offset + 8 > self._length:
+                return None
+            _, kind, size = HEADER.unpack_from(self._held, offset)
+            return kind, self._held[offset + 8 : offset + 8 + min(size, OLE_PART_BYTES)]
         self._stream.seek(offset)
         head = self._stream.read(8)
         if len(head) < 8:

@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from helpers.extract.art_records import (
     DESCRIPTION,
+    HEADER,
     IS_TABLE,
     MORE_OPTIONS,
     OPTIONS,
@@ -40,13 +41,28 @@ _TEXT_HEADER, _CHARS, _BYTES, _OUTLINE_TEXT = 0x0F9F, 0x0FA0, 0x0FA8, 0x0F9E
 _PLACEHOLDER, _OBJECT = 0x0BC3, 0x0BC1
 _FIELDS = (0x0FD8, 0x0FF7, 0x0FF8, 0x0FF9, 0x0FFA, 0x1015)  # a number, date, header or footer
 _SAYING = (WORD_ART, DESCRIPTION)
+_FACTS = 0xF00A
 _DEPTH = 64  # groups within groups
+
+# A shape of the usual form from behind its properties to the first letter of its text: place,
+# placeholder, text box, kind of text.
+_USUAL = re.compile(
+    rb"(?:..\x10\xf0\x08\0\0\0.{8})?"
+    rb"(?:..\x11\xf0\x10\0\0\0..\xc3\x0b\x08\0\0\0.{4}(.).{3})?"
+    rb"(?:..\x0d\xf0(.{4})..\x9f\x0f\x04\0\0\0(.).{3}(?:..([\xa0\xa8])\x0f(.{4}))?)?",
+    re.DOTALL,
+)
+_BARE = re.compile(rb"..\x09\xf0\x10\0\0\0.{16}..\x0a\xf0\x08\0\0\0.{8}", re.DOTALL)
+_TELL_LOOKS = (0x0FA1, 0x0FAA, 0x0FA6)  # what follows a text: styles, languages, rulers
+_USUAL_HEADS = struct.Struct("<2xHI2xHI8x2xHI").unpack_from
+_TWO_HEADS = struct.Struct("<2xHI8xHHI").unpack_from
 _CONTROL = re.compile("[\0-\x08\x0b\x0c\x0e-\x1f\x7f\uf000-\uf0ff]")
 _CLEAN = {
     **dict.fromkeys([*range(9), *range(0x0C, 0x0D), *range(0x0E, 0x20), 0x7F]),
     0x0B: "\n",
     **AS_TRANSLATION,
 }
+_USUAL_DRAWING = (_DRAWING, 0xF008, 8, _GROUP)
 _LATIN_1_GAP = {
     code: bytes((code,)).decode("cp1252", "ignore") or None for code in range(0x80, 0xA0)
 }
@@ -72,10 +88,11 @@ class Held(NamedTuple):
 
 
 class Row(NamedTuple):
-    """A row of a table: its cells joined; `first` in its table."""
+    """A row of a table: its cells joined; `first` in its table. It is in no placeholder."""
 
     text: str
     first: bool
+    placeholder: int = 0
 
 
 def outline_texts(data: bytes, start: int, end: int) -> list[Text]:
@@ -83,31 +100,94 @@ def outline_texts(data: bytes, start: int, end: int) -> list[Text]:
     return list(_texts(data, start, end, 0, Held()))
 
 
-def drawing_texts(data: bytes, drawing: Record, held: Held) -> Iterator[Text | Row]:
+def drawing_texts(data: bytes, drawing: Record, held: Held) -> list[Text | Row]:
     """What the shapes of a drawing say."""
-    for inner_kind, _, inner_start, inner_end in records(data, *drawing[2:]):
-        if inner_kind == _DRAWING:
-            for part in records(data, inner_start, inner_end):
-                if part[0] == _GROUP:
-                    yield from _group(data, part, held, 0)
-                elif part[0] == _SHAPE:
-                    yield from _shape(data, part, held)
+    told: tuple[Held, list[Text | Row]] = held, []
+    _, _, start, end = drawing
+    if end - start >= 32:
+        outer, outer_size, facts, size, group, group_size = _USUAL_HEADS(data, start)
+        begun, last = start + 32 + group_size, start + 8 + outer_size
+        if (outer, facts, size, group) == _USUAL_DRAWING and begun <= last == end:
+            _members(data, start + 32, begun, told, 1)
+            _members(data, begun, end, told, 0)
+            return told[1]
+    for kind, _, first, last in records(data, start, end):
+        if kind == _DRAWING:
+            _members(data, first, last, told, 0)
+    return told[1]
 
 
-def _group(data: bytes, group: Record, held: Held, depth: int) -> Iterator[Text | Row]:
-    if depth > _DEPTH:
-        return
-    for number, part in enumerate(records(data, *group[2:])):
-        if part[0] == _GROUP:
-            yield from _group(data, part, held, depth + 1)
-        elif part[0] == _SHAPE:
-            if not number and _is_table(data, part):
-                yield from _table(data, (part[3], group[3]), held)
+def _members(
+    data: bytes, start: int, end: int, told: tuple[Held, list[Text | Row]], depth: int
+) -> None:
+    """What the shapes and groups that follow each other say; where they are the members of a
+    group, the first of them is the group itself, and tells whether it is a table."""
+    held, found = told
+    unpack, at = HEADER.unpack_from, start
+    while at + 8 <= end:
+        head, kind, size = unpack(data, at)
+        first = at + 8
+        last = at = min(first + size, end)
+        if kind == _SHAPE:
+            part = (kind, head >> 4, first, last)
+            if first == start + 8 and depth and _is_table(data, part):
+                found += _table(data, (last, end), held)
                 return
-            yield from _shape(data, part, held)
+            usual = _usual(data, first, last)
+            found += _shape(data, part, held) if usual is None else usual
+        elif kind == _GROUP and depth <= _DEPTH:
+            _members(data, first, last, told, depth + 1)
+
+
+def _usual(data: bytes, start: int, end: int) -> list[Text] | None:
+    """What a shape says that is made as most are: facts, properties without texts, its place,
+    what placeholder it is, text and nothing behind that tells more; None for any other."""
+    if end - start < 24:
+        return [] if _is_bare(data, start, end) else None
+    facts, size, head, kind, properties = _TWO_HEADS(data, start)
+    if facts != _FACTS or size != 8:
+        return [] if _is_bare(data, start, end) else None
+    at = start + 16
+    if kind == OPTIONS:
+        if properties != 6 * (head >> 4):  # the texts of properties stand behind their rows
+            return None
+        at += 8 + properties
+    match = _USUAL.match(data, at, end)
+    if match is None:
+        return None
+    placeholder, box, text_kind, coding, length = match.groups()
+    begun = match.end()
+    if length is None:
+        return [] if begun == end else None
+    stop = at = begun + int.from_bytes(length, "little")
+    if match.end(2) + int.from_bytes(box, "little") != end or not begun < stop <= end:
+        return None
+    while at + 8 <= end:
+        _, kind, size = HEADER.unpack_from(data, at)
+        if kind not in _TELL_LOOKS:
+            return None
+        at += 8 + size
+    number = placeholder[0] if placeholder else 0
+    text = _letters(data, begun, stop, coding[0])
+    return [Text(TITLE if number in _TITLE_PLACES else text_kind[0], number, _paragraphs(text))]
+
+
+def _letters(data: bytes, start: int, end: int, kind: int) -> str:
+    """The letters of a record; `kind` is that of the record, or its lower byte."""
+    if kind & 0xFF == _CHARS & 0xFF:
+        return data[start:end].decode(WIDE, "replace")
+    text = data[start:end].decode("latin-1")
+    return text if text.isascii() else text.translate(_LATIN_1_GAP)
+
+
+def _is_bare(data: bytes, start: int, end: int) -> bool:
+    """Whether a shape stands for a group and says nothing else."""
+    return end - start == 40 and _BARE.match(data, start, end) is not None
 
 
 def _is_table(data: bytes, shape: Record) -> bool:
+    if _is_bare(data, shape[2], shape[3]):
+        return False
     return any(
         part[0] in (MORE_OPTIONS, OPTIONS) and IS_TABLE in options(data, part, (IS_TABLE,))
         for part in records(data, *shape[2:])
@@ -181,10 +261,8 @@ def _texts(data: bytes, start: int, end: int, placeholder: int, held: Held) -> I
             if text:
                 yield Text(kind, placeholder, _paragraphs(text, marks))
             kind, text, marks = data[inner], "", []
-        elif name == _CHARS:
-            text += data[inner:stop].decode(WIDE, "replace")
-        elif name == _BYTES:
-            text += data[inner:stop].decode("latin-1").translate(_LATIN_1_GAP)
+        elif name in (_CHARS, _BYTES):
+            text += _letters(data, inner, stop, name)
         elif name in _FIELDS and stop - inner >= 4:
             marks.append(struct.unpack_from("<I", data, inner)[0])
         elif name == _OUTLINE_TEXT and stop - inner >= 4:
@@ -204,7 +282,6 @@ def _paragraphs(text: str, marks: list[int] | tuple[()] = ()) -> list[str]:
             if mark < len(signs) and signs[mark] == "*":
                 signs[mark] = ""
         text = "".join(signs)
-    if _CONTROL.search(text):
+    if not text.replace("\r", "").isprintable() and _CONTROL.search(text):
         text = text.translate(_CLEAN)
-    lines = [line.strip() for line in text.split("\r")]
-    return [line for line in lines if line]
+    return list(filter(None, map(str.strip, text.split("\r"))))
