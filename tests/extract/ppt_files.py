@@ -179,15 +179,15 @@ def streams(deck: Deck) -> Streams:
 def _pages(deck: Deck, slides: Sequence[Slide]) -> dict[int, bytes]:
     """Number → record."""
     pages = {2: container(0x03F8, _facts(0), drawing(*deck.master))}
-    entries, notes = {}, b""
+    entries, notes, first_notes = {}, b"", max(500, 10 + len(slides))
     for number, slide in enumerate(slides):
         noted = 700 + number if slide.notes else 0
         pages[10 + number] = container(0x03EE, _facts(noted), drawing(*slide.shapes), slide.parts)
         entries[number] = _entry(10 + number, 256 + number) + b"".join(slide.outline)
         if slide.notes:
             facts = record(0x03F1, struct.pack("<IHH", 256 + number, 0, 0))
-            pages[500 + number] = container(0x03F0, facts, drawing(*slide.notes))
-            notes += _entry(500 + number, noted)
+            pages[first_notes + number] = container(0x03F0, facts, drawing(*slide.notes))
+            notes += _entry(first_notes + number, noted)
     for number, raw in deck.objects.items():
         packed_raw = struct.pack("<I", len(raw)) + zlib.compress(raw)
         pages[number] = record(0x1011, packed_raw, 1)
