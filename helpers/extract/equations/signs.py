@@ -1,4 +1,4 @@
-"""Signs, words and blanks of LaTeX: what all three equation languages have in common.
+"""Signs, words and blanks of LaTeX: what all languages of equations have in common.
 
 Promises: every letter that comes in goes out, as a command where LaTeX has one; linear time.
 Does not: know any language of equations. Data: symbols.txt beside this module.
@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 CUT = " …"  # stands where an equation was cut
+_REMEMBERED = 20_000  # letters whose LaTeX is remembered
 
 _CODE = re.compile(r"\\u([0-9a-f]{4})")
 _COMMAND = re.compile(r"\\[A-Za-z]+\Z")
@@ -51,7 +52,9 @@ class _Signs(dict[int, str]):
     """Letter → LaTeX for str.translate; what is not in the data stays, or loses its style."""
 
     def __missing__(self, code: int) -> str:
-        self[code] = found = self._plain(chr(code))
+        found = self._plain(chr(code))
+        if len(self) < _REMEMBERED:
+            self[code] = found
         return found
 
     def _plain(self, letter: str) -> str:
