@@ -84,10 +84,13 @@ def test_clients_beyond_the_most_push_out_those_that_waited_longest(console: Con
             assert opened[0].recv(1) == b""
 
 
-def test_clients_that_do_not_read_hold_a_thread_each_for_a_bounded_time(console: Console) -> None:
+def test_300_clients_that_do_not_read_leave_threads_for_others(console: Console) -> None:
     head = f"GET /original?document=2 HTTP/1.1\r\nHost: 127.0.0.1:{console.port}\r\n\r\n"
-    with clients(console, limits.UI_THREADS // 2, head.encode()):
+    with clients(console, SLOW_CLIENTS, head.encode()) as opened:
         assert seconds_of_an_answer(console) <= ANSWER_S
+        told = [one.recv(12)[-3:] for one in opened]
+        assert told.count(b"200") == limits.UI_ORIGINALS
+        assert told.count(b"503") == SLOW_CLIENTS - limits.UI_ORIGINALS
         assert threads(console) <= THREADS
 
 
