@@ -18,7 +18,15 @@ from typing import Any
 from helpers import limits
 from helpers.extract import pdf_objects, pdf_unmapped
 from helpers.extract.pdf_cmap import UNKNOWN, CharacterMap
-from helpers.extract.pdf_truetype import embedded_letters, is_thai, letter_of_name, symbol_letters
+from helpers.extract.pdf_truetype import (
+    blank_glyphs,
+    embedded_letters,
+    is_thai,
+    letter_of_name,
+    symbol_letters,
+)
+
+SPACE_WIDTH = 500  # thousandths of the font size that a space is wide at most
 
 _WMODE = re.compile(rb"/WMode\s+1\b")
 _BUILT_IN = re.compile(rb"dup\s+(\d{1,3})\s*/([A-Za-z0-9._]+)\s+put")
@@ -137,12 +145,31 @@ class Font:
             self._widths = by_cid
         else:
             self._by_cid = by_cid
+        if known and self._codec is not None and self._codec[0] == "utf-16-be":
+            # The codes are letters themselves; but for private ones the table knows no better.
+            known.letters = {c: t for c, t in known.letters.items() if 0xE000 <= c < 0xF900}
         if known:
             self._letters.update(known.letters)
         ordering = str(pdf_objects.get(pdf_objects.get(font, "/CIDSystemInfo"), "/Ordering") or "")
         if self._codec is None:
             self._add_collection(known, ordering, tables)
             self._add_glyph_letters(font)
+            self._add_space(font)
+
+    def _add_space(self, font: Any) -> None:
+        """A glyph that draws nothing and has no letter is the space, in a font without one."""
+        if " " in self._letters.values() or self._lengths:
+            return
+        controls = [code for code, letter in self._letters.items() if "" < letter < " "]
+        if len(controls) == 1 and 0 < self._widths.get(controls[0], 0) <= SPACE_WIDTH:
+            self._letters[controls[0]] = " "
+            return
+        if pdf_objects.get(font, "/CIDToGIDMap") not in (None, "/Identity"):
+            return
+        for glyph in blank_glyphs(_truetype(pdf_objects.get(font, "/FontDescriptor"))):
+            letter = self._letters.get(glyph, "")
+            if glyph and self._widths.get(glyph) and (letter == UNKNOWN or letter < " "):
+                self._letters[glyph] = " "
 
     def _read_encoding(self, encoding: Any) -> None:
         if hasattr(encoding, "get_data"):

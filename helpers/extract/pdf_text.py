@@ -14,6 +14,8 @@ from collections import Counter
 from dataclasses import dataclass
 
 JUNK_SHARE = 0.25  # of a page's signs: above it the text layer is unusable
+STRANGE_SHARE = 0.05  # of the Korean and Thai letters of a page: Western ones right beside them
+STRANGE_SIGNS = 10  # of them at least
 DRAWN_SHARE = 0.3  # of a page's signs that are stars, scissors and other ornaments
 ODD_SHARE = 0.1  # of a page's signs that stand for letters they are not, beside ODD_JUNK_SHARE
 ODD_JUNK_SHARE = 0.04  # of a page's signs without a letter
@@ -71,6 +73,12 @@ _DOUBLED_E = re.compile("\u0e40\u0e40")
 _LEADERS = re.compile(r"\s?(?:\.[ \u00a0]?){5,}")
 _GLYPH_CODE = re.compile(r"\(cid:\d+\)|/(?:g|G|cid|C|glyph|uni|index)\d{1,5}\b|/\.notdef")
 _ODD_SIGNS = frozenset("%&*+<=>?@#^~|\\_{}$'\"`!;")
+_EASTERN = re.compile("[\uac00-\ud7a3\u0e01-\u0e4e]")
+# Accented letters and the like that touch a Korean or Thai letter; not signs of measure.
+_STRANGE = re.compile(
+    "(?<=[\uac00-\ud7a3\u0e01-\u0e4e])[\u00a1-\u00a6\u00a8\u00aa\u00ac\u00af\u00b4\u00b6\u00b8"
+    "\u00b9\u00ba\u00bc-\u00d6\u00d8-\u00f6\u00f8-\u00ff]"
+)
 _LATIN_WORD = re.compile("[A-Za-z]{3,}")
 _UNKNOWN = re.compile(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufffd\ue000-\uf8ff\U000f0000-\U0010ffff]+"
@@ -130,6 +138,9 @@ def judge(text: str) -> Verdict:
         words = sum(map(len, _LATIN_WORD.findall(sample)))
         if words < total * WORDS_SHARE:
             return Verdict(False, f"{odd + junk:,} of {total:,} signs stand for other letters")
+    strange = len(_STRANGE.findall(sample))
+    if strange > STRANGE_SHARE * len(_EASTERN.findall(sample)) and strange > STRANGE_SIGNS:
+        return Verdict(False, f"{strange:,} letters of another alphabet stand inside words")
     drawn = sum(n for sign, n in signs.items() if "\u2600" <= sign <= "\u27bf")
     if drawn > total * DRAWN_SHARE:
         return Verdict(False, f"{drawn:,} of {total:,} signs are ornaments instead of letters")

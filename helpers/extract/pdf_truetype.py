@@ -48,6 +48,21 @@ def symbol_letters(data: bytes) -> dict[int, str]:
     return {code & 0xFF: names[glyph] for glyph, code in pairs if glyph in names}
 
 
+def blank_glyphs(data: bytes) -> set[int]:
+    """Glyphs that draw nothing, such as that of a space."""
+    if not 12 < len(data) <= limits.PDF_FONT_BYTES:
+        return set()
+    try:
+        tables = _sfnt_tables(data)
+        wide = struct.unpack_from(">h", tables[b"head"], 50)[0]
+        table = tables[b"loca"]
+        count = min(len(table) // (4 if wide else 2), limits.PDF_MAP_RANGE)
+        places = struct.unpack_from(f">{count}{'L' if wide else 'H'}", table)
+    except (struct.error, IndexError, KeyError, ValueError):
+        return set()
+    return {glyph for glyph in range(count - 1) if places[glyph] == places[glyph + 1]}
+
+
 def letter_of_name(name: str, letters: Mapping[str, str]) -> str | None:
     """The letter(s) a glyph name stands for, or None: "A", "uni0E01", "f_i", "A.sc"."""
     found = letters.get("/" + name)

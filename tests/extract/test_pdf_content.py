@@ -114,6 +114,24 @@ def test_consonant_that_is_stated_with_the_marks_of_another_place_stands_alone()
     assert paragraphs(stream.encode(), {"/Font": {"/F": font}}) == ["นิน้"]
 
 
+def wide_font(cmap: str, encoding: str, widths: list[int]) -> dict:
+    below = {"/DescendantFonts": [{"/W": [0, widths]}], "/Encoding": encoding}
+    return {"/Subtype": "/Type0", "/ToUnicode": Stream(cmap.encode()), **below}
+
+
+def test_code_that_is_a_letter_itself_counts_before_a_table_that_says_otherwise() -> None:
+    font = wide_font("1 beginbfchar <0030> <004f> endbfchar", "/UniKS-UCS2-H", [])
+    stream = b"BT /F 10 Tf <AC000031 0030> Tj ET"
+    assert paragraphs(stream, {"/Font": {"/F": font}}) == ["가10"]
+
+
+def test_control_sign_of_the_width_of_a_space_is_one_in_a_font_without_a_space() -> None:
+    cmap = "2 beginbfchar <0001> <ac00> <0002> <0001> endbfchar"
+    font = wide_font(cmap, "/Identity-H", [0, 900, 250])
+    stream = b"BT /F 10 Tf <000100020001> Tj ET"
+    assert paragraphs(stream, {"/Font": {"/F": font}}) == ["가 가"]
+
+
 def test_hyphen_that_is_stated_to_be_nothing_is_left_out() -> None:
     stream = b"BT /F 10 Tf (run) Tj /Span<</ActualText<FEFF>>>BDC (-) Tj EMC ET"
     assert paragraphs(stream) == ["run"]

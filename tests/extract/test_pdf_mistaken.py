@@ -99,3 +99,11 @@ def test_page_whose_thai_falls_into_no_word_is_unusable() -> None:
 def test_page_of_source_code_is_usable() -> None:
     code = "if (count >= limit && name != NULL) { total += values[index] * 2; return total; }\n"
     assert pdf_text.judge(code * 10).usable
+
+
+def test_letters_of_another_alphabet_inside_korean_words_make_a_page_unusable() -> None:
+    assert not pdf_text.judge(
+        "선의왕후¬ 거Ü에Ý 성장한 차¸ 사도세자와 Í론에게 호의를 ü이자 노론은 " * 9
+    ).usable
+    measures = "폭 3m², 온도 25°C, ±5 µm·kg, «가»·나 §3 ©회사, é도 café에서 "
+    assert pdf_text.judge(measures * 9).usable
