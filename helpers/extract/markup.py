@@ -312,23 +312,21 @@ def _tracking(
 ) -> tuple[Callable[[str, Attributes], None], Callable[[str], None]]:
     """The two handlers of every element, as closures: this is the hot path."""
     depth = 0
-    start_action, end_action, most = starts.get, ends.get, MARKUP_DEPTH
+    most = MARKUP_DEPTH
 
     def start(name: str, attributes: Attributes) -> None:
         nonlocal depth
         depth += 1
         if depth > most:
             raise too_deep(part, depth)
-        action = start_action(name)
-        if action is not None:
-            action(attributes)
+        if name in starts:
+            starts[name](attributes)
 
     def end(name: str) -> None:
         nonlocal depth
         depth -= 1
-        action = end_action(name)
-        if action is not None:
-            action()
+        if name in ends:
+            ends[name]()
 
     return start, end
 
