@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import dataclasses
 import io
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import BinaryIO, cast
 
 from helpers.errors import limit_reached
@@ -175,16 +175,18 @@ class _Document:
             raise limit_reached("Text", self._chars, OFFICE_TEXT_CHARS, "code points", _SPLIT)
         return Block(found.text, found.kind, found.level, place)
 
-    def _located(self, batch: Iterable[Found]) -> Iterator[Block]:
+    def _located(self, batch: list[Found]) -> list[Block]:
         """Blocks of the body, under the heading they stand under."""
-        heading, paragraph = self._outline.heading, self._outline.paragraph
-        for found in batch:
-            text, kind, level, _ = found
-            place = heading(text, level) if level else paragraph()
-            self._chars += len(text)
-            yield Block(text, kind, level, place) if level else block(text, kind, place)
+        self._chars += sum([len(found.text) for found in batch])
         if self._chars > OFFICE_TEXT_CHARS:
             raise limit_reached("Text", self._chars, OFFICE_TEXT_CHARS, "code points", _SPLIT)
+        heading, paragraph = self._outline.heading, self._outline.paragraph
+        return [
+            Block(text, kind, level, heading(text, level))
+            if level
+            else block(text, kind, paragraph())
+            for text, kind, level, _ in batch
+        ]
 
 
 class _Boxes:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
+from itertools import accumulate
 from typing import NamedTuple, Protocol
 
 from helpers.extract.blocks import CELL_SEPARATOR
@@ -120,15 +121,29 @@ class Body:
 
     def _take(self, stretch: Stretch) -> None:
         text, first, place, width, codec, extra = stretch
-        at = 0
-        marks = _marks(text)
+        lines, marks = _lines(text)
         looks = self._paragraphs.at([place + width * mark for mark in marks], extra)
         parts, tables, fields, levels = self._parts, self._tables, self._fields, self._styles.levels
         put = self._out.append
-        unclean = _is_unclean(text)
-        for mark, look in zip(marks, looks, strict=True):
-            line, at, sign = text[at:mark], mark + 1, text[mark]
+        unclean = not all(map(str.isprintable, lines)) and _is_unclean(text)
+        by_rows = self._known and not (unclean or codec)
+        done = 0  # paragraphs that were taken with the row they belong to
+        for number, (line, mark, look) in enumerate(zip(lines, marks, looks, strict=False)):
+            if number < done:
+                continue
+            sign = text[mark]
             if look.depth or parts or tables or codec or sign == _CELL:
+                if by_rows and look.depth == 1 and not (parts or fields):
+                    done = _whole_row(number, lines, looks)
+                    last = marks[done - 1] if done else 0
+                    if (
+                        done
+                        and first + last < self._next_box
+                        and text.count(_CELL, mark, last + 1) == done - number
+                        and self._put_row(lines[number:done], looks[done - 1].header)
+                    ):
+                        continue
+                    done = 0
                 if line:
                     parts.append((line, codec))
                 self._end(sign, look)
@@ -141,8 +156,28 @@ class Body:
                     put(Found(line) if plain else self._found(line, look))
             if first + mark >= self._next_box:
                 self._take_boxes(first + mark)
-        if at < len(text):
-            self._rest(text[at:], codec, place + (len(text) - 1) * width, extra)
+        if lines[-1]:
+            self._rest(lines[-1], codec, place + (len(text) - 1) * width, extra)
+
+    def _put_row(self, lines: list[str], header: bool) -> bool:
+        """A row whose cells are a paragraph each, its last line is empty; False where it is more
+        than that."""
+        tables = self._tables
+        if len(lines) < 3 or len(tables) > 1 or sum(map(len, lines)) > OFFICE_BLOCK_CHARS:
+            return False
+        if not tables:
+            tables.append(_Table())
+        table = tables[0]
+        if table.cells or table.cell:
+            return False
+        texts = [" ".join(line.split()) for line in lines]
+        text = CELL_SEPARATOR.join(filter(None, texts))
+        if text:
+            kind = "table_header" if header or not table.rows else "table_row"
+            self._out.append(Found(text, kind))
+            table.rows += 1
+        self._last_was_cell = False
+        return True
 
     def _rest(self, text: str, codec: str | None, place: int, extra: bytes) -> None:
         """The beginning of a paragraph whose mark is in the next stretch."""
@@ -343,17 +378,29 @@ def _is_unclean(text: str) -> bool:
     )
 
 
-def _marks(text: str) -> list[int]:
-    """Where paragraphs, cells and sections end."""
-    marks: list[int] = []
-    at = 0
-    for line in text.split("\r"):  # several times quicker than to look at every sign
-        if _CELL in line or "\x0c" in line:
-            marks += [at + match.start() for match in _MARK.finditer(line)]
-        at += len(line)
-        marks.append(at)
-        at += 1
-    return marks[:-1]
+def _whole_row(number: int, lines: list[str], looks: list[Look]) -> int:
+    """Of a paragraph that begins a row: the number of the one behind the row, if the row is
+    complete and no table is inside it; else 0."""
+    for at in range(number, min(number + ROW_CELLS, len(looks))):
+        look = looks[at]
+        if look.depth != 1 or look.inner_cell:
+            return 0
+        if look.row_end:
+            return 0 if lines[at] else at + 1
+    return 0
+
+
+def _lines(text: str) -> tuple[list[str], list[int]]:
+    """The paragraphs of a text, what has no end behind them; where paragraphs, cells and
+    sections end."""
+    lines = text.split("\r")  # several times quicker than to look at every sign
+    if _CELL in text or "\x0c" in text:
+        lines = [piece for line in lines for piece in _pieces(line)]
+    return lines, [end - 1 for end in accumulate(len(line) + 1 for line in lines[:-1])]
+
+
+def _pieces(line: str) -> list[str]:
+    return _MARK.split(line) if _CELL in line or "\x0c" in line else [line]
 
 
 def _cell_text(cell: list[Found]) -> str:
