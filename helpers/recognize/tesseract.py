@@ -158,7 +158,7 @@ class _Runs:
             return False, ""
         words = [self._installed.path, str(self._picture), "-", *self._options, "--psm", "0"]
         try:
-            said = self._task.run(words, Caps(output=limits.MIB))
+            said = self._task.run(words, Caps(cpu_s=limits.OCR_LOOK_CPU_S, output=limits.MIB))
         except CommandFailed as failed:
             if failed.why == "timeout":
                 raise
