@@ -1,12 +1,14 @@
 """Office Open XML in one XML file (`pkg:package`), as Word and PowerPoint write it under .xml.
 
 Promises: the parts are found in one pass and read from where they stand in the file, by the
-readers of the packed form; pictures, which such a file holds as text, are never decoded.
+readers of the packed form; of binary parts, which such a file holds as text, only those are decoded
+that a reader asks for.
 Does not: read workbooks, which no program writes in this form.
 """
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Iterator
 from typing import BinaryIO
 
@@ -45,6 +47,7 @@ class FlatParts:
         self._mark = file.read(2)
         self._mark = self._mark if self._mark in _WIDE else b""
         self._spans: dict[str, tuple[int, int]] = {}
+        self._packed: set[str] = set()  # parts in Base64
         self._index()
 
     @property
@@ -56,13 +59,18 @@ class FlatParts:
         return _plain(name) in self._spans
 
     def pieces(self, name: str) -> Iterator[bytes]:
-        """The part's XML in pieces. Raises Unread: corrupt."""
+        """The part's bytes in pieces. Raises Unread: corrupt."""
         span = self._spans.get(_plain(name))
         if span is None:
             raise Unread("corrupt", f"The file has no part {name}", RESAVE)
-        at, end = span
+        if _plain(name) in self._packed:
+            yield from _unpacked(name, self._stored(name, *span))
+            return
         if self._mark:
             yield self._mark
+        yield from self._stored(name, *span)
+
+    def _stored(self, name: str, at: int, end: int) -> Iterator[bytes]:
         while at < end:
             self._file.seek(at)
             piece = self._file.read(min(PIECE_BYTES, end - at))
@@ -99,8 +107,12 @@ class FlatParts:
                 raise limit_reached("Parts", count, OFFICE_RELATED_PARTS, "parts", SMALLER)
             self._spans[_plain(part)] = (begin, scanner.position)
 
-        starts = {"pkg:part": part_start, "pkg:xmlData": content_start}
-        ends = {"pkg:xmlData": content_end}
+        def packed_end() -> None:
+            content_end()
+            self._packed.add(_plain(part))
+
+        starts = {"pkg:part": part_start, "pkg:xmlData pkg:binaryData": content_start}
+        ends = {"pkg:xmlData": content_end, "pkg:binaryData": packed_end}
         scanner = Scanner("the file", table(starts, _NAMESPACES), table(ends, _NAMESPACES))
         scanner.run(self._all())
         self._spans = {name: (self._behind(at), end) for name, (at, end) in self._spans.items()}
@@ -117,6 +129,19 @@ class FlatParts:
         tag = self._file.read(MARKUP_TOKEN_BYTES if self._mark else PIECE_BYTES)
         close = _WIDE[self._mark].encode("latin-1") if self._mark else b">"
         return at + tag.find(close) + len(close)
+
+
+def _unpacked(name: str, pieces: Iterator[bytes]) -> Iterator[bytes]:
+    """Base64, as it stands in lines or in a charset of two bytes to the letter."""
+    rest = b""
+    for piece in pieces:
+        rest += piece.translate(None, b" \t\r\n\0")
+        whole = len(rest) - len(rest) % 4
+        try:
+            yield base64.b64decode(rest[:whole], validate=True)
+        except ValueError as error:
+            raise Unread("corrupt", f"Part {name} is damaged", RESAVE) from error
+        rest = rest[whole:]
 
 
 def _plain(name: str) -> str:

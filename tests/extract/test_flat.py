@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import io
 import random
 import zipfile
@@ -97,8 +98,15 @@ WORD = word(
 def package(packed: bytes, encoding: str = "utf-8") -> bytes:
     """The parts of a ZIP container in one XML file, with a picture beside them."""
     parts = []
+    line = 60
     with zipfile.ZipFile(io.BytesIO(packed)) as container:
         for name in container.namelist():
+            if not name.endswith((".xml", ".rels")):
+                text = base64.b64encode(container.read(name)).decode()
+                text = "\r\n".join(text[at : at + line] for at in range(0, len(text), line))
+                data = f"<pkg:binaryData>{text}</pkg:binaryData>"
+                parts.append(f'<pkg:part pkg:name="/{name}">{data}</pkg:part>')
+                continue
             xml = container.read(name).decode("utf-8")
             parts.append(
                 f'<pkg:part pkg:name="/{name}"><pkg:xmlData>{xml}</pkg:xmlData></pkg:part>'
@@ -205,6 +213,14 @@ def test_parts_of_a_flat_package_are_read_as_those_of_a_container(encoding: str)
     body = paragraph("제목", "Heading1") + paragraph("본문")
     raw = package(docx(body, {"word/h.xml": "<a/>"}, header__rId2="h.xml"), encoding)
     assert texts(flat_opc.read, raw) == ["제목", "본문"]
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+def test_binary_part_of_a_flat_package_is_read_where_it_is_a_text(encoding: str) -> None:
+    page = "<p>imported words</p>" * 5
+    body = paragraph("first") + '<w:altChunk r:id="rId1"/>'
+    raw = package(docx(body, {"word/a.html": page}, aFChunk__rId1="a.html"), encoding)
+    assert texts(flat_opc.read, raw) == ["first"] + ["imported words"] * 5
 
 
 def test_flat_package_of_slides_is_read_as_slides() -> None:
