@@ -261,6 +261,7 @@ class Scanner:
                 raise limit_reached(what, len(self._names), MARKUP_NAMES, unit, RESAVE)
             yield
         self._feed(b"", True)
+        self._parser.buffer_text = False  # gives the buffer back; the rest is for the collector
         yield
 
     def run(self, pieces: Iterable[bytes]) -> None:
