@@ -16,7 +16,7 @@ SIGNS = {0x7E: "\u00a0", 0x5F: "\u2011", 0x5C: "\\", 0x7B: "{", 0x7D: "}", 0x09:
 
 # Destinations without text for a reader, whether they carry a star or not.
 PASSED_OVER = frozenset(
-    b"colortbl nonshppict shprslt filetbl revtbl listtable listoverridetable rsidtbl "
+    b"colortbl NeXTGraphic nonshppict shprslt filetbl revtbl listtable listoverridetable rsidtbl "
     b"objclass objname objalias objsect fldinst fldtype formfield datafield ftnsep ftnsepc "
     b"ftncn aftnsep aftnsepc aftncn xe tc tcn rxe pn pntxta pntxtb pnseclvl bkmkstart bkmkend "
     b"nonesttables mmathPict background themedata colorschememapping datastore latentstyles "
