@@ -36,6 +36,23 @@ def block(text: str, kind: str, place: Location) -> Block:
     return made
 
 
+def row(text: str, kind: str, sheet: str, number: int) -> Block:
+    """A row of a sheet, located by the sheet's name and the row's number."""
+    place = _new(Location)
+    _set_place_kind(place, "sheet")
+    _set_label(place, f"{sheet} row {number}")
+    _set_number(place, number)
+    _set_name(place, sheet)
+    _set_end(place, None)
+    made = _new(Block)
+    _set_text(made, text)
+    _set_kind(made, kind)
+    _set_level(made, 0)
+    _set_place(made, place)
+    _set_ocr(made, False)
+    return made
+
+
 def location(kind: str, label: str) -> Location:
     """Location(kind, label)."""
     made = _new(Location)

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from helpers.errors import limit_reached
+from helpers.extract import quick
 from helpers.extract.archive import SMALLER
 from helpers.extract.blocks import CELL_SEPARATOR, Block, Item, Location
 from helpers.extract.outline import only_page_number
@@ -38,8 +39,7 @@ class SheetRows:
         """A row of non-empty texts, `number` counted from 1; adds to `found`."""
         settled = self._rows > TITLE_ROWS and number not in self._headers
         kind = "table_row" if settled or not self._is_header(number, len(cells)) else "table_header"
-        place = Location("sheet", f"{self.name} row {number}", number, self.name)
-        self.found.append(Block(CELL_SEPARATOR.join(cells), kind, 0, place))
+        self.found.append(quick.row(CELL_SEPARATOR.join(cells), kind, self.name, number))
 
     def _is_header(self, number: int, cells: int) -> bool:
         """The first row; after a title of one cell, the row of column names below it too."""

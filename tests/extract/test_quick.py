@@ -14,3 +14,8 @@ def test_quick_blocks_and_locations_equal_those_of_the_constructors() -> None:
     assert (repr(made), hash(made)) == (repr(whole), hash(whole))
     assert made.location is place
     assert place.as_dict() == quick.location("section", "Contract > Payment").as_dict()
+
+
+def test_a_quick_row_equals_that_of_the_constructors() -> None:
+    place = Location("sheet", "Sales row 7", 7, "Sales")
+    assert quick.row("a | b", "table_row", "Sales", 7) == Block("a | b", "table_row", 0, place)
