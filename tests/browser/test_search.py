@@ -24,7 +24,7 @@ def search(page: Any, console: Console, words: str) -> None:
 @pytest.mark.parametrize(
     ("words", "path", "language"),
     [
-        ("paid leave of a new employee", "employee-handbook.docx", ""),
+        ("paid leave of a new employee", "employee-handbook.docx", "en"),
         ("출장비 정산", "출장비 규정.pdf", "ko"),
         ("ลาป่วย", "", "th"),
     ],
