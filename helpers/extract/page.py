@@ -140,11 +140,10 @@ class PageBlocks:
     # --- what tags do ------------------------------------------------------------------
 
     def _start_actions(self) -> dict[str, OnStart]:
-        actions: dict[str, OnStart] = {tag: lambda _: self._break() for tag in BREAKING}
+        actions: dict[str, OnStart] = dict.fromkeys(BREAKING, self._break)
         actions |= {tag: lambda _: self._line_like() for tag in _LINE_LIKE}
         actions |= {tag: self._heading(level) for tag, level in HEADINGS.items()}
         return actions | {
-            "p": self._paragraph,
             "br": lambda _: self.text.append(BREAK),
             "img": lambda attributes: self.data(f" {attributes.get('alt') or ''} "),
             "meta": self._meta,
@@ -159,7 +158,6 @@ class PageBlocks:
         actions: dict[str, OnEnd] = dict.fromkeys(BREAKING, self._break)
         actions |= dict.fromkeys(HEADINGS, self._flush)
         return actions | {
-            "p": self._paragraph_end,
             "title": self._title_end,
             "td": self._close_cell,
             "th": self._close_cell,
@@ -243,51 +241,37 @@ class PageBlocks:
 
     # --- blocks --------------------------------------------------------------------------
 
-    def _break(self) -> None:
-        """A block begins or ends; inside a table's row that is but a space."""
-        if self._row is not None:
-            self.text.append(" ")
-        elif not self._kept:
-            self._flush()
-
-    def _paragraph(self, attributes: Attributes) -> None:
-        """Most often nothing but a line end stands before a paragraph."""
+    def _break(self, attributes: Attributes | None = None) -> None:
+        """A block begins or ends; inside a table's row that is but a space. Most often nothing
+        but a line end stands there.
+        """
         text = self.text
-        plain = self._row is None and not self._kept
-        if plain and (not text or (len(text) == 1 and text[0].isspace())):
+        if self._row is not None:
+            text.append(" ")
+        elif not self._kept:
+            if text and (len(text) > 1 or not text[0].isspace()):
+                self._flush()
+                return
             text.clear()
-            self._kind, self._level, self._size = "paragraph", 0, 0
-        else:
-            self._break()
+            self._size = 0
+            if self._kind != "paragraph":
+                self._kind, self._level = "paragraph", 0
 
-    def _paragraph_end(self) -> None:
-        """What `_break` does, made short: paragraphs come by the thousand."""
+    def _taken_text(self) -> str:
         parts = self.text
-        if self._row is not None or self._kept or self._kind != "paragraph" or not parts:
-            self._break()
-            return
         text = parts[0] if len(parts) == 1 else "".join(parts)
         parts.clear()
         self._size = 0
-        text = self._formed(text)
-        if text:
-            self.given += len(text)
-            self.ready.append(Block(text, "paragraph", 0, self.place(self._line)))
-
-    def _taken_text(self) -> str:
-        text = "".join(self.text)
-        self.text.clear()
-        self._size = 0
-        return "" if text.isspace() else self._formed(text)
+        return self._formed(text)
 
     def _formed(self, text: str) -> str:
         """White space folded, or kept inside pre; line breaks in place."""
         if self._kept:
             return text.replace(BREAK, "\n").strip("\n").rstrip()
-        if BREAK not in text:
-            return _folded(text)
-        parts = map(_folded, text.split(BREAK))
-        return "\n".join(part for part in parts if part)
+        if BREAK in text:
+            parts = map(_folded, text.split(BREAK))
+            return "\n".join(part for part in parts if part)
+        return _folded(text)
 
     def _flush(self) -> None:
         if self._row is not None and self._size <= limits.PARAGRAPH_CHARS:
