@@ -6,15 +6,17 @@ below it are out; of the others further coordinates are read, and the few that a
 are computed from the stored float16, the likeliest first, until no other can matter.
 
 Promises: rules nothing out that a float32 product over all vectors would put among the k best.
-Does not: read the index but for those last rows, or keep anything. What a strip needs is allocated
-once per thread: fresh arrays of this size cost more in page faults than in arithmetic.
+Does not: read the index but for those last rows, or keep anything but a `Room` to work in: fresh
+arrays of this size cost more in page faults than in arithmetic. Strips are large because two
+threads hand the interpreter's lock to each other at every step, which costs more than the cache
+that a smaller strip would stay in.
 """
 
 from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -32,8 +34,9 @@ if TYPE_CHECKING:  # numpy.typing alone takes 7 ms to import
     Ints = NDArray[np.int64]
     Codes = NDArray[np.int8]
 
-STRIP_ROWS = 8_192  # rows looked at together
-CACHED_ROWS = 1_024  # rows widened at a time: 640 KiB of float32, which stays in the cache
+STRIP_ROWS = 65_536  # rows looked at together
+WIDE_NUMBERS = 8_192 * 160  # int8 numbers widened at a time: 5 MiB of float32
+PLAIN_ROWS = 1_024  # rows of float16 widened at a time, in one thread: they stay in the cache
 SAMPLE_ROWS = 16_384  # rows looked at to guess how many are worth a second look
 FIRST_LOOK = 8  # times k rows that are looked at closely before anything is ruled out
 THREADED_ROWS = 50_000  # rows from which a second thread pays
@@ -56,29 +59,28 @@ class Rows(NamedTuple):
 
 
 class Search:
-    """One question, answered once."""
+    """One question, answered once, in a room that nobody else works in meanwhile."""
 
-    def __init__(self, db: Connection, shelf: Shelf, query: Floats, k: int) -> None:
-        self.db, self.shelf, self.query, self.k = db, shelf, query, k
+    def __init__(self, db: Connection, shelf: Shelf, room: Room, query: Floats, k: int) -> None:
+        self.db, self.shelf, self.room, self.query, self.k = db, shelf, room, query, k
         self.headed = len(shelf.headed.chunks)
         self.chunks = shelf.chunks
         self.asked = Question(query, shelf.basis)
         self.slack = np.float32(SLACK * float(np.linalg.norm(query)))
-        self.score = np.empty(len(self.chunks), np.float32)  # estimates
-        self.reach = np.empty(len(self.chunks), np.float32)  # the true score is this at most
+        self.score = room.score  # estimates
+        self.reach = room.reach  # the true score is this at most
         self.floor = np.float32(LOWEST)  # what the k-th best chunk reaches at least
 
     def run(self, out: Ints, allowed: Ints | None) -> list[tuple[int, float]]:
         """(chunk, cosine) of the k best chunks; rows `out`, and chunks not `allowed`, are none."""
-        widest = self.shelf.dimension
-        in_threads(self._estimate, self.headed, widest)
-        self._measure(np.empty((CACHED_ROWS, widest), np.float32))
+        in_threads(self._estimate, self.headed, self.room.desks)
+        self._measure(self.room.desks[0].wide)
         self.score[out] = self.reach[out] = -np.inf
         if allowed is not None:
             others = ~np.isin(self.chunks, allowed)
             self.score[others] = self.reach[others] = -np.inf
         self.floor = self._reached(self._closer(self._promising()))
-        found = in_threads(self._sift, self.headed, widest)
+        found = in_threads(self._sift, self.headed, self.room.desks)
         rows = np.flatnonzero(self.reach[self.headed :] >= self.floor) + self.headed
         plain = Rows(rows, self.score[rows], self.reach[rows] - self.score[rows])
         left = _joined([*found, plain])
@@ -209,13 +211,22 @@ class Search:
         return stored
 
 
+class Room:
+    """What searches of one shelf work in, one after the other."""
+
+    def __init__(self, shelf: Shelf) -> None:
+        self.score = np.empty(len(shelf.chunks), np.float32)
+        self.reach = np.empty(len(shelf.chunks), np.float32)
+        self.desks = [Desk(shelf.dimension) for _ in range(THREADS_MAX)]
+
+
 class Desk:
-    """What one thread works on, allocated once."""
+    """What one thread works on."""
 
     def __init__(self, widest: int) -> None:
-        self.wide = np.empty(CACHED_ROWS * widest, np.float32)
+        self.wide = np.empty(max(WIDE_NUMBERS, widest), np.float32)
         self.more = np.empty(STRIP_ROWS, np.float32)
-        self._codes = np.empty(STRIP_ROWS * widest, np.int8)
+        self._codes = np.empty(int(DENSE_SHARE * STRIP_ROWS) * widest, np.int8)
 
     def taken(self, codes: Codes, rows: Ints) -> Codes:
         """`codes[rows]`, valid until the next call."""
@@ -245,9 +256,11 @@ def exact(rows: NDArray[np.int16], query: Floats) -> NDArray[np.float64]:
     return np.asarray((wide * query.astype(np.float64)).sum(axis=1))
 
 
-def in_threads(work: Callable[[int, int, Desk], Any], rows: int, widest: int) -> list[Any]:
-    """What `work` gives for shares of `rows`, in order, in two threads where that pays."""
-    threads = min(THREADS_MAX, os.cpu_count() or 1) if rows >= THREADED_ROWS else 1
+def in_threads(
+    work: Callable[[int, int, Desk], Any], rows: int, desks: Sequence[Desk]
+) -> list[Any]:
+    """What `work` gives for shares of `rows`, in order, in a thread per desk where that pays."""
+    threads = min(len(desks), os.cpu_count() or 1) if rows >= THREADED_ROWS else 1
     share = -(-rows // threads)
     results: list[Any] = [None] * threads
     failures: list[BaseException] = []
@@ -255,7 +268,7 @@ def in_threads(work: Callable[[int, int, Desk], Any], rows: int, widest: int) ->
     def run(number: int) -> None:
         try:
             begin = min(rows, number * share)
-            results[number] = work(begin, min(rows, begin + share), Desk(widest))
+            results[number] = work(begin, min(rows, begin + share), desks[number])
         except BaseException as failure:
             failures.append(failure)
 
@@ -276,11 +289,12 @@ def _strips(begin: int, end: int) -> Iterator[slice]:
 
 
 def _product(codes: Codes, query: Floats, wide: Floats, out: Floats) -> None:
-    """codes @ query, a few rows at a time: what was widened is still in the cache."""
+    """codes @ query, some rows at a time."""
     width = codes.shape[1]
-    buffer = wide[: CACHED_ROWS * width].reshape(CACHED_ROWS, width)
-    for start in range(0, len(codes), CACHED_ROWS):
-        part = codes[start : start + CACHED_ROWS]
+    rows = len(wide) // max(1, width)
+    buffer = wide[: rows * width].reshape(rows, width)
+    for start in range(0, len(codes), rows):
+        part = codes[start : start + rows]
         floats = buffer[: len(part)]
         floats[...] = part
         np.dot(floats, query, out=out[start : start + len(part)])
@@ -288,9 +302,10 @@ def _product(codes: Codes, query: Floats, wide: Floats, out: Floats) -> None:
 
 def _widened(rows: NDArray[np.int16], wide: Floats) -> Iterator[tuple[int, Floats]]:
     """Strips of float16 bits as float32, 2**112 too small: five times quicker than a cast."""
-    buffer = wide.view(np.int32)
-    for begin in range(0, len(rows), CACHED_ROWS):
-        part = rows[begin : begin + CACHED_ROWS]
+    step = min(PLAIN_ROWS, len(wide) // rows.shape[1])
+    buffer = wide[: step * rows.shape[1]].view(np.int32).reshape(step, -1)
+    for begin in range(0, len(rows), step):
+        part = rows[begin : begin + step]
         floats = buffer[: len(part)]
         floats[...] = part
         floats <<= HALF_BITS

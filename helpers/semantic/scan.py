@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from helpers.semantic import shelf as shelves
-from helpers.semantic.narrowing import Leaves, Search, exact
+from helpers.semantic.narrowing import Leaves, Room, Search, exact
 from helpers.store import generations, vectors
 from helpers.store.database import Connection
 
@@ -39,6 +39,7 @@ class Scanner:
         self._reader = vectors.Reader(path)
         self._mark: object = None  # of the index that `_shelf`, `_dead` and `_out` were read from
         self._shelf: shelves.Shelf | None = None
+        self._room: Room | None = None
         self._dead: dict[int, list[int]] = {}
         self._out: Ints = np.empty(0, np.int64)  # rows of `_dead` in `_shelf`
 
@@ -53,7 +54,7 @@ class Scanner:
 
     def close(self) -> None:
         """Let go of what is held in memory."""
-        self._shelf = self._mark = None
+        self._shelf = self._room = self._mark = None
         self._reader.close()
 
     def top_k(self, vector: Floats, k: int, where: Filter | None = None) -> list[tuple[int, float]]:
@@ -69,7 +70,9 @@ class Scanner:
             allowed = None
             if where is not None and where[0]:
                 allowed = np.frombuffer(vectors.chunks_where(db, *where), np.int64)
-            return Search(db, shelf, query, k).run(out, allowed)
+            if self._room is None:
+                self._room = Room(shelf)
+            return Search(db, shelf, self._room, query, k).run(out, allowed)
 
     def scores(self, vector: Floats, chunks: Sequence[int]) -> list[tuple[int, float]]:
         """The cosine of each of `chunks` that has vectors. Raises as `top_k`."""
@@ -88,6 +91,8 @@ class Scanner:
             generation = _generation(db, self.token)
             shelf = shelves.loaded(db, generation, self._shelf)
             dead = vectors.dead(db, generation.id)
+            if shelf is not self._shelf:
+                self._room = None
             if shelf is not self._shelf or dead != self._dead:
                 self._shelf, self._dead, self._out = shelf, dead, shelf.rows_of(dead)
             self._mark = mark

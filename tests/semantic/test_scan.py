@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from helpers.semantic import heads, narrowing
-from helpers.store import generations, vector_heads, vectors
+from helpers.store import database, generations, vector_heads, vectors
 from tests.semantic.shelf import Matrix, Shelf, brute_force, unit
 
 ROUNDING = 3e-6  # what two float32 products over unit vectors may differ by
@@ -193,6 +193,7 @@ def test_index_put_in_the_place_of_another_is_the_one_that_is_searched(tmp_path:
     old.db.close()
     new.db.execute("UPDATE generation SET token = ?", (old.begun.token,))
     new.db.close()
+    database.remove(old.path)  # with its side files, as whoever replaces an index does
     os.replace(new.path, old.path)
     assert len(scanner.top_k(query, 50)) == 20
     assert len(scanner.scores(query, range(1, 31))) == 20
