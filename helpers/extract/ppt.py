@@ -39,6 +39,7 @@ from helpers.extract.ppt_shapes import (
     Row,
     Text,
     drawing_texts,
+    is_silent,
 )
 from helpers.extract.quick import block
 from helpers.limits import OFFICE_BLOCK_CHARS, OFFICE_TEXT_CHARS
@@ -100,14 +101,22 @@ class _Slides:
         found = self._shapes(data, parts, entry.texts, place, OF_SLIDES)
         found += self._master(facts.master, place)
         notes = self._document.notes.pop(facts.notes, None)
-        page = self._page(notes, NOTES) if notes is not None else None
-        if notes is not None and page is not None:
-            beside = Location("slide", f"slide {number} notes", number)
-            found += self._shapes(page, records(page), notes.texts, beside, OF_NOTES)
-        beside = Location("slide", f"slide {number} comment", number)
+        if notes is not None:
+            found += self._notes(number, notes)
         for text in comments(data, parts):
+            beside = Location("slide", f"slide {number} comment", number)
             _put(found, text, "paragraph", beside)
         return found
+
+    def _notes(self, number: int, notes: Entry) -> list[Block]:
+        """What the notes page of a slide says; most say nothing."""
+        page = self._page(notes, NOTES)
+        if page is None:
+            return []
+        if is_silent(page) and not (notes.texts or self._document.margins.get(OF_NOTES)):
+            return []
+        place = Location("slide", f"slide {number} notes", number)
+        return self._shapes(page, records(page), notes.texts, place, OF_NOTES)
 
     def _equation(self, number: int) -> str:
         """What an embedded object shows if it is an equation."""

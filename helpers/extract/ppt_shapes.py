@@ -62,6 +62,10 @@ _CLEAN = {
     0x0B: "\n",
     **AS_TRANSLATION,
 }
+_SPEAKING = (  # numbers of records and of properties with a text
+    *(kind.to_bytes(2, "little") for kind in (_CHARS, _BYTES, _OUTLINE_TEXT, _OBJECT, 0x0FBA)),
+    *((mark | name).to_bytes(2, "little") for mark in (0x8000, 0xC000) for name in _SAYING),
+)
 _USUAL_DRAWING = (_DRAWING, 0xF008, 8, _GROUP)
 _LATIN_1_GAP = {
     code: bytes((code,)).decode("cp1252", "ignore") or None for code in range(0x80, 0xA0)
@@ -93,6 +97,12 @@ class Row(NamedTuple):
     text: str
     first: bool
     placeholder: int = 0
+
+
+def is_silent(page: bytes) -> bool:
+    """Whether nothing on a page can say anything: no text, header or footer, object or property
+    that holds a text is in it. Far quicker than to look at its shapes."""
+    return not any(sign in page for sign in _SPEAKING)
 
 
 def outline_texts(data: bytes, start: int, end: int) -> list[Text]:
@@ -130,9 +140,12 @@ def _members(
         last = at = min(first + size, end)
         if kind == _SHAPE:
             part = (kind, head >> 4, first, last)
-            if first == start + 8 and depth and _is_table(data, part):
-                found += _table(data, (last, end), held)
-                return
+            if first == start + 8 and depth:
+                if _is_bare(data, first, last):
+                    continue
+                if _is_table(data, part):
+                    found += _table(data, (last, end), held)
+                    return
             usual = _usual(data, first, last)
             found += _shape(data, part, held) if usual is None else usual
         elif kind == _GROUP and depth <= _DEPTH:
@@ -186,8 +199,6 @@ def _is_bare(data: bytes, start: int, end: int) -> bool:
 
 
 def _is_table(data: bytes, shape: Record) -> bool:
-    if _is_bare(data, shape[2], shape[3]):
-        return False
     return any(
         part[0] in (MORE_OPTIONS, OPTIONS) and IS_TABLE in options(data, part, (IS_TABLE,))
         for part in records(data, *shape[2:])

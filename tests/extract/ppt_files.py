@@ -213,10 +213,15 @@ def _entry(number: int, identity: int) -> bytes:
 
 def _edit(body: bytearray, pages: dict[int, bytes], previous: int) -> int:
     """Append an edit; its offset."""
-    directory = b""
-    for number, page in pages.items():
-        directory += struct.pack("<II", 1 << 20 | number, len(body))
+    runs: list[list[int]] = []  # first number, offsets of the pages from that one on
+    for number, page in sorted(pages.items()):
+        if not runs or number != runs[-1][0] + len(runs[-1]) - 1 or len(runs[-1]) > 4_000:
+            runs.append([number])
+        runs[-1].append(len(body))
         body += page
+    directory = b"".join(
+        struct.pack(f"<{len(run)}I", (len(run) - 1) << 20 | run[0], *run[1:]) for run in runs
+    )
     directory_at = len(body)
     body += record(0x1772, directory)
     at = len(body)
