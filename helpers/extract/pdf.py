@@ -195,7 +195,8 @@ class _Document:
     ) -> None:
         number, place, items = page.number, page.place, page.items
         lines = pdf_layout.lines_of(content.spans)
-        texts = pdf_thai.restore_aa([pdf_text.repair(line.text) for line in lines])
+        texts = [pdf_text.repair(text) for text in pdf_thai.restore_am([e.text for e in lines])]
+        texts = pdf_thai.restore_aa(texts)
         texts = pdf_mistaken.corrected(pdf_unmapped.resolve(texts))
         texts = pdf_thai.repair_page(texts)
         for line, text in zip(lines, texts, strict=True):

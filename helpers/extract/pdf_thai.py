@@ -14,6 +14,8 @@ from helpers.language import thai
 EVIDENCE_LETTERS = 150  # Thai letters without one SARA AM: about four are to be expected
 AM_LETTERS = 160  # Thai letters to each SARA AM that must be found again: 40 are usual
 FRAGMENT_LETTERS = 2.2  # mean length of the pieces between spaces: letters placed one by one
+APART = 2  # places of a page where SARA AA stands behind a space
+APART_SHARE = 0.6  # of all its SARA AA
 RUN_CHARS = 400  # code points of a run that is tried word by word
 
 _RUN = re.compile("[\u0e01-\u0e2e\u0e30-\u0e3a\u0e40-\u0e4e]+")
@@ -23,8 +25,22 @@ _SLIPPED_TONE = re.compile(
     "(?: (?=[\u0e01-\u0e2e\u0e40-\u0e44])|(?=\\s|$))"
 )
 _AA = re.compile("(?<=[\u0e01-\u0e2e\u0e48-\u0e4b])\u0e32")
+_APART = re.compile("(?<=[\u0e01-\u0e2e\u0e48-\u0e4b]) +([\u0e48-\u0e4b]?)\u0e32")
 _GAPS = re.compile("(?<=[\u0e01-\u0e4e]) (?=[\u0e01-\u0e4e])")
 _WATER = re.compile("(?<!\u0e2b)\u0e19\u0e49\u0e32(?!สาว|ชาย|เขย|สะใภ้)")  # water, not aunt or uncle
+
+
+def restore_am(lines: list[str]) -> list[str]:
+    """SARA AM again where its ring became a space ("ท า" for "ทำ"), on a page that has no other;
+    where most SARA AA stand apart, letters were placed one by one, and nothing is told.
+    """
+    joined = "\n".join(lines)
+    apart = len(_APART.findall(joined))
+    if apart < APART or "\u0e33" in joined or "\u0e4d" in joined:
+        return lines
+    if apart > APART_SHARE * joined.count("\u0e32"):
+        return lines
+    return [_APART.sub("\\1\u0e33", line) for line in lines]
 
 
 def restore_aa(lines: list[str]) -> list[str]:

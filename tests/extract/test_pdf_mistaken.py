@@ -61,6 +61,17 @@ def test_sara_am_told_as_two_letters_is_one() -> None:
     assert pdf_text.repair_thai("อำานาจ น้ำา นำ้า") == "อำนาจ น้ำ น้ำ"
 
 
+def test_sara_am_whose_ring_became_a_space_is_whole_again() -> None:
+    page = [line.replace("น้ำ", "น ้า").replace("ำ", " า") for line in PAGE]
+    found = [pdf_text.repair(line) for line in pdf_thai.restore_am(page)]
+    assert found == PAGE
+
+
+def test_letters_placed_one_by_one_are_no_lost_sara_am() -> None:
+    page = [" ".join(line.replace("ำ", "")) for line in PAGE]
+    assert pdf_thai.restore_am(page) == page
+
+
 def test_ring_above_told_as_a_tone_is_sara_am_again() -> None:
     page = [line.replace("ำ", "้า") for line in PAGE]
     found = "\n".join(pdf_thai.repair_page(page))
