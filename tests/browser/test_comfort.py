@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import subprocess
+import sys
 from typing import Any
 
 import pytest
 
 from tests.browser.conftest import opened, until
-from tests.ui.running import Console, running, sync
+from tests.ui.running import ROOT, Console, command, running, sync
 
 KEYS = {  # what these keys type on the layouts of Windows
     "th": {"j": ("่", "KeyJ"), "?": ("ฦ", "Slash"), "/": ("ฝ", "Slash"), "g": ("เ", "KeyG"),
@@ -217,6 +219,45 @@ def test_hostile_facts_of_every_answer_stay_text(page: Any, console: Console) ->
         assert page.locator("main .control").count() > 0, view
         assert page.locator("main img").count() == 0
     assert page.evaluate("window.pwned") is None
+
+
+def test_a_sync_that_another_door_started_is_shown_and_can_be_cancelled(
+    browser: Any, tmp_path: Any
+) -> None:
+    docs = tmp_path / "docs"
+    docs.mkdir()
+    for number in range(1_200):
+        (docs / f"{number:05}.md").write_text("some words here. " * 200)
+    with running(docs, tmp_path / "state") as console, opened(browser, locale="en-US") as page:
+        at(page, f"{console.address}/sync", "#start")
+        words = command(docs, tmp_path / "state", "--quiet")[3:]
+        other = subprocess.Popen(
+            [sys.executable, str(ROOT / "rag_sync.py"), *words], stderr=subprocess.DEVNULL
+        )
+        page.wait_for_selector("#cancel", timeout=30_000)
+        until(page, r"/\d %/.test(document.querySelector('#now-line').textContent)")
+        page.click("#cancel")
+        until(page, "!document.querySelector('#now progress')", 30)
+        assert page.text_content("#now-state") == "cancelled"
+        assert other.wait(timeout=60) != 0
+
+
+@pytest.mark.parametrize("view", ["/?q=leave", "/files?unread=first", "/sync", "/health"])
+def test_thai_has_room_for_its_marks(browser: Any, console: Console, view: str) -> None:
+    with opened(browser, locale="th-TH") as page:
+        page.goto(console.address + view)
+        page.wait_for_load_state("networkidle")
+        tight = page.evaluate(
+            """() => [...document.querySelectorAll('main *, nav *')]
+              .filter((one) => [...one.childNodes].some((node) =>
+                node.nodeType === 3 && /[\u0e00-\u0e7f]/.test(node.data)))
+              .filter((one) => !one.closest('select, svg') && one.checkVisibility())
+              .map((one) => [one, getComputedStyle(one)])
+              .filter(([, style]) =>
+                parseFloat(style.lineHeight) < 1.6 * parseFloat(style.fontSize))
+              .map(([one]) => one.outerHTML.slice(0, 90))"""
+        )
+        assert tight == []
 
 
 def test_passages_recognised_in_images_say_so(browser: Any, tmp_path: Any) -> None:

@@ -17,6 +17,8 @@ from tests.ui.running import Console, running, sync
 SLOW_CLIENTS = 300
 ANSWER_S = 2.0
 THREADS = 32
+SEARCHES = 400
+SEARCHES_MB = 8  # by which they may make the console grow once it is warm
 
 
 @pytest.fixture(scope="module")
@@ -107,6 +109,23 @@ def test_a_file_that_shrinks_while_it_is_sent_ends_the_answer_short(console: Con
                 received += len(data)
     assert received < len(whole)
     assert seconds_of_an_answer(console) <= ANSWER_S
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="needs /proc")
+def test_searches_leave_neither_memory_nor_sockets_behind(console: Console) -> None:
+    def held() -> tuple[int, int]:
+        folder = Path(f"/proc/{console.process.pid}")
+        status = (folder / "status").read_text()
+        kilobytes = int(status.partition("VmRSS:")[2].split()[0])
+        return kilobytes // 1024, len(list((folder / "fd").iterdir()))
+
+    for number in range(SEARCHES):
+        console.json(f"/api/search?q=budgets+words+{number}")
+        if number == SEARCHES // 4:
+            megabytes, files = held()
+    after_megabytes, after_files = held()
+    assert after_megabytes <= megabytes + SEARCHES_MB
+    assert after_files <= files + 2
 
 
 def test_twenty_clients_cancelling_the_same_job_get_an_answer_each(console: Console) -> None:
