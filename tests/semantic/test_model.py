@@ -9,13 +9,15 @@ import socket
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 from helpers import packages
 from helpers.config import Settings
 from helpers.errors import ConfigError
-from helpers.semantic import children, client, model, prepare, snapshot
+from helpers.semantic import children, client, model, prepare, snapshot, vocabulary
 from tests.semantic import tiny
 from tests.semantic.conftest import Make
 
@@ -328,3 +330,60 @@ def test_the_embedded_model_was_measured_at_install(installed_model: Path) -> No
     assert 0.7 < described.background_mean < 0.78 and 0.02 < described.background_std < 0.05
     assert abs(described.fusion_weight - 0.1) < 0.02
     assert os.stat(described.files["weights"]).st_size == 76_576_768
+
+
+def test_of_several_snapshots_the_newest_serves(make_settings: Make, packed: bytes) -> None:
+    settings = make_settings()
+    into = cached(settings, packed)
+    shutil.rmtree(into.parents[1] / "refs")
+    for name, seconds in (("older", 1_000), ("newest", 3_000_000_000)):
+        copy = into.parent / name
+        shutil.copytree(into, copy)
+        os.utime(copy, (seconds, seconds))
+    assert client.status(settings).source == into.parent / "newest"
+
+
+@pytest.mark.parametrize(
+    ("flags", "kinds"),
+    [
+        (set(), []),
+        ({"avx2"}, ["avx2"]),
+        ({"avx2", "avx512f", "avx512bw", "avx512vl", "avx512dq"}, ["avx512", "avx2"]),
+    ],
+)
+def test_the_kind_of_cpu_is_told_by_its_flags(
+    monkeypatch: pytest.MonkeyPatch, flags: set[str], kinds: list[str]
+) -> None:
+    monkeypatch.setattr(snapshot.platform, "machine", lambda: "x86_64")
+    monkeypatch.setattr(snapshot.sys, "platform", "linux")
+    monkeypatch.setattr(snapshot, "_linux_flags", lambda: flags)
+    assert snapshot.cpu_kinds() == kinds
+    monkeypatch.setattr(snapshot.platform, "machine", lambda: "aarch64")
+    assert snapshot.cpu_kinds() == ["arm64"]
+
+
+def test_a_vocabulary_of_another_kind_is_refused() -> None:
+    pieces, scores = [b"<unk>", b"<s>", b"</s>", b"a"], [0.0, 0.0, 0.0, -1.0]
+    charsmap = vocabulary.xlmr_charsmap()
+    whole = vocabulary.Vocabulary(pieces, scores, charsmap).sentencepiece()
+    for damaged in (
+        vocabulary.Vocabulary([b"a", *pieces[1:]], scores, charsmap).sentencepiece(),
+        vocabulary.Vocabulary(pieces, scores, b"").sentencepiece(),
+    ):
+        with pytest.raises(ConfigError, match="not XLM-R's unigram"):
+            vocabulary._from_model(damaged)
+    assert vocabulary._from_model(whole).pieces == pieces
+
+
+def test_a_tokenizer_that_does_not_fit_the_model_is_refused_at_its_preparation() -> None:
+    class Bulk:
+        def question_ids(self, text: str) -> list[int]:
+            return [0, 5, 2]
+
+        def run(self, ids: list[int]) -> np.ndarray:
+            return np.array([0.6, 0.8], np.float32)
+
+    plan = SimpleNamespace(onnx="model.onnx")
+    prepare._same_both_ways(plan, Bulk(), "text", np.array([0.6, 0.8]))  # type: ignore[arg-type]
+    with pytest.raises(ConfigError, match="does not fit"):
+        prepare._same_both_ways(plan, Bulk(), "text", np.array([1.0, 0.0]))  # type: ignore[arg-type]
