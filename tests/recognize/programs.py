@@ -32,8 +32,8 @@ READS = """
     else:
         row = ["5", "1", "1", "1", "1", "1", "10", "10", "500", "40", "{sure}", "{text}"]
         word = "\\t".join(row)
-        open(target + ".tsv", "w").write("heading\\n" + word + "\\n")
-        open(target + ".txt", "w").write("{text}\\n")
+        open(target + ".tsv", "w", encoding="utf-8").write("heading\\n" + word + "\\n")
+        open(target + ".txt", "w", encoding="utf-8").write("{text}\\n")
 """
 
 

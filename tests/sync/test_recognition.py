@@ -366,6 +366,29 @@ def test_damaged_results_are_made_again(stage: Stage, engine: StandIn) -> None:
     assert len(engine.calls) > calls
 
 
+# --- searching -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("read", "query"),
+    [
+        ("สํานักงานประปาอําเภอนําพองขอแจ้งกําหนดการหยุดจ่ายนําชัวคราว", "หยุดจ่ายน้ำชั่วคราว"),
+        ("เพือซ่อมท่อประธานทีชํารุด", "ซ่อมท่อประธานที่ชำรุด"),
+        ("ค่าใช้จ่ายในการซ่อมแซมทังสิน", "ค่าซ่อมแซมทั้งสิ้น"),
+        ("노후 송수곤 교체 공사로 단수를 실시합니다", "노후 송수관 교체 공사"),
+        ("The rnunicipal water departrnent", "municipal water department"),
+    ],
+)
+def test_wrong_letters_and_lost_marks_are_tolerated(
+    stage: Stage, engine: StandIn, read: str, query: str
+) -> None:
+    stage.write("scan.png", png())
+    stage.write("other.txt", "เอกสารเรื่องอื่น 다른 문서 another document")
+    engine.reads(read)
+    sync(stage, engine, "--semantic", "off")
+    assert stage.paths(query, "--semantic", "off")[:1] == ["scan.png"]
+
+
 # --- with the real engine ------------------------------------------------------------
 
 
