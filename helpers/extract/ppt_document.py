@@ -101,9 +101,8 @@ def margin_texts(page: bytes, parts: list[Record]) -> list[str] | None:
 
 def comments(slide: bytes, parts: list[Record]) -> Iterator[str]:
     """The texts of a slide's comments."""
-    if _COMMENT_SIGNS not in slide:
-        return
-    waiting = [(parts, 0)]
+    holders = [p for p in parts if p[0] in (_TAGS, _TAG, _TAG_DATA, _COMMENT)]
+    waiting = [([p for p in holders if slide.find(_COMMENT_SIGNS, p[2] - 8, p[3]) >= 0], 0)]
     while waiting:
         inside, depth = waiting.pop()
         for kind, _, first, last in inside:

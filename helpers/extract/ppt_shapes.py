@@ -62,9 +62,8 @@ _CLEAN = {
     0x0B: "\n",
     **AS_TRANSLATION,
 }
-_SPEAKING = (  # numbers of records and of properties with a text
-    *(kind.to_bytes(2, "little") for kind in (_CHARS, _BYTES, _OUTLINE_TEXT, _OBJECT, 0x0FBA)),
-    *((mark | name).to_bytes(2, "little") for mark in (0x8000, 0xC000) for name in _SAYING),
+_SPEAKING = re.compile(  # numbers of records and of properties with a text
+    rb"[\x9e\xa0\xa8\xba]\x0f|\xc1\x0b|\x81[\x83\xc3]|\xc0[\x80\xc0]"
 )
 _USUAL_DRAWING = (_DRAWING, 0xF008, 8, _GROUP)
 _LATIN_1_GAP = {
@@ -102,7 +101,7 @@ class Row(NamedTuple):
 def is_silent(page: bytes) -> bool:
     """Whether nothing on a page can say anything: no text, header or footer, object or property
     that holds a text is in it. Far quicker than to look at its shapes."""
-    return not any(sign in page for sign in _SPEAKING)
+    return _SPEAKING.search(page) is None
 
 
 def outline_texts(data: bytes, start: int, end: int) -> list[Text]:
@@ -293,6 +292,7 @@ def _paragraphs(text: str, marks: list[int] | tuple[()] = ()) -> list[str]:
             if mark < len(signs) and signs[mark] == "*":
                 signs[mark] = ""
         text = "".join(signs)
-    if not text.replace("\r", "").isprintable() and _CONTROL.search(text):
-        text = text.translate(_CLEAN)
-    return list(filter(None, map(str.strip, text.split("\r"))))
+    lines = text.split("\r")
+    if not all(map(str.isprintable, lines)) and _CONTROL.search(text):
+        lines = text.translate(_CLEAN).split("\r")
+    return list(filter(None, map(str.strip, lines)))
