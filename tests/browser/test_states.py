@@ -9,7 +9,7 @@ from typing import Any
 from tests.browser.conftest import BROWSERS, until
 from tests.ui.running import Console
 
-JOB = {
+JOB: dict[str, Any] = {
     "job_id": "20300101T000000000Z-abcdef",
     "kb_id": "default",
     "status": "running",
@@ -176,13 +176,13 @@ def test_a_pdf_is_shown_by_the_browsers_own_viewer(browser: Any, console: Consol
     )
     try:
         page = whole.new_page()
-        refused: list[str] = []
-        page.on("console", lambda said: "Refused" in said.text and refused.append(said.text))
+        said: list[str] = []
+        page.on("console", lambda message: said.append(message.text))
         number = console.json("/api/files?type=pdf")["documents"][0]["id"]
         page.goto(f"{console.address}/original?document={number}#page=2")
         until(page, "document.contentType === 'application/pdf'")
         page.wait_for_timeout(500)
-        assert refused == []
+        assert [text for text in said if "Refused" in text] == []
         assert page.url.endswith("#page=2")
     finally:
         whole.close()

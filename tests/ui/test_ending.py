@@ -124,3 +124,12 @@ def test_a_program_that_holds_the_port_is_named(family: int) -> None:
         port = listener.getsockname()[1]
         told = neighbours.port_taken(port, OSError(errno.EADDRINUSE, "in use"))
         assert f"in use by process {os.getpid()} (" in told.what
+
+
+@pytest.mark.skipif(not Path("/proc/net/tcp").exists(), reason="only Linux tells whose a port is")
+def test_the_end_of_a_connection_is_no_program_that_holds_the_port() -> None:
+    with held(socket.AF_INET, LOOPBACK) as listener:
+        with socket.create_connection(listener.getsockname()) as client:
+            port = client.getsockname()[1]
+            told = neighbours.port_taken(port, OSError(errno.EADDRINUSE, "in use"))
+            assert told.what.endswith("is in use")
