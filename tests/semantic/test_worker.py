@@ -443,10 +443,28 @@ def test_hits_come_back_as_ids_and_cosines(
 def test_an_answer_that_was_not_waited_for_is_never_taken_for_the_next(
     worker: client.Worker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    acting(monkeypatch, VECTOR)
+    acting(monkeypatch, "wire.send(out, {}, header['text'].encode().ljust(4 * 384))")
     with worker.searching("one", 5, "db", "g"):
         pass
-    assert worker.embed_query("two") == bytes(4 * 384)
+    assert worker.embed_query("two").startswith(b"two ")
+
+
+def test_a_process_that_left_is_not_asked_how_near_further_chunks_are_to_its_question(
+    worker: client.Worker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another one would not know the question: it must fail, not be asked in its stead."""
+    acting(
+        monkeypatch,
+        "wire.send(out, {'hits': 0}, b'') if header['op'] == 'search' else os._exit(3)",
+    )
+    starts: list[int] = []
+    spawn = process._spawn
+    monkeypatch.setattr(process, "_spawn", lambda: (starts.append(1), spawn())[1])
+    with worker.searching("one", 5, "db", "g") as pending:
+        assert pending.result() == []
+        with pytest.raises(SemanticError, match="status 3"):
+            pending.also([1, 2])
+    assert len(starts) == 1
 
 
 def test_a_model_swapped_under_a_running_process_is_refused_until_asked_anew(
