@@ -299,7 +299,7 @@ function showSearch(main) {
     run();
   }
   async function run() {
-    asking?.abort(); // the later question wins
+    asking?.abort(); // the later question wins: what is aborted never comes back from ask
     document.title = state.q.trim() ? `${state.q.trim().slice(0, 80)} · RagDoc` : "RagDoc";
     if (!state.q.trim()) { fill(results); welcome(results); return; }
     const mine = asking = new AbortController();
@@ -309,7 +309,7 @@ function showSearch(main) {
     try {
       const { q, mode, path, type, after, page } = state;
       const answer = await ask("search", { q, mode, path: inside(path), type, after, offset: (page - 1) * PAGE, limit: PAGE }, { signal: mine.signal });
-      if (mine === asking) showAnswer(results, answer, state, turn);
+      showAnswer(results, answer, state, turn);
     } catch (error) {
       if (error.name !== "AbortError" && mine === asking) fill(results, failure(error));
     } finally {
@@ -496,7 +496,7 @@ function showFiles(main) {
     try {
       const found = await ask("files", state, { signal: mine.signal });
       if (found.total && state.offset >= found.total) { renew({}); return; } // the list has become shorter
-      if (mine === asking) drawFiles(table, found, state, renew);
+      drawFiles(table, found, state, renew);
     } catch (error) { if (error.name !== "AbortError" && mine === asking) fill(table, failure(error)); }
   }
   function drawTypes(found) {
