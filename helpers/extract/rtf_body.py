@@ -77,6 +77,9 @@ class RtfScanner(Groups):
             if flow is self._flows[0] or len(flow.found) > _MANY:
                 yield from flow.found
                 flow.found.clear()
+            if len(flow.after) > _MANY:
+                yield from flow.after
+                flow.after.clear()
 
     def begun(self, name: bytes | None) -> None:
         if self._into == STYLES:

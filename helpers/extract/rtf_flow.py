@@ -14,6 +14,7 @@ from helpers.extract.markup import severed
 from helpers.limits import OFFICE_BLOCK_CHARS, RTF_TABLE_DEPTH
 
 _HELD_CHARS = 16 * OFFICE_BLOCK_CHARS  # code points of one row held before it is cut
+_PIECE_CHARS = 100  # code points that a paragraph counts beside its text
 _CELLS = 2_000  # cells of one row before it is cut
 _FRAME_PARAGRAPHS = 3  # paragraphs above which a lone filled cell is a frame around text
 
@@ -123,9 +124,12 @@ class Flow:
             self.after.clear()
 
     def _leave_tables(self) -> None:
+        self._end_rows()
+        self._tables.clear()
+
+    def _end_rows(self) -> None:
         for depth in range(len(self._tables), 0, -1):
             self._row(depth)
-        self._tables.clear()
 
     def _row(self, depth: int) -> None:
         table = self._tables[depth - 1]
@@ -163,11 +167,12 @@ class Flow:
         text = text.strip()
         if not text:
             return
-        self._held += len(text)
+        if sink is not self.found:
+            self._held += len(text) + _PIECE_CHARS
         kind = "heading" if paragraph.level else "paragraph"
         sink.append(Piece(text, kind, paragraph.level, self.place, paragraph.title))
         if sink is not self.found and self._held > 2 * _HELD_CHARS:
-            self._leave_tables()
+            self._end_rows()
 
 
 def _cell_text(cell: list[Piece]) -> str:

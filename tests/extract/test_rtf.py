@@ -200,6 +200,13 @@ def test_rows_of_tables_are_blocks_with_cells_apart() -> None:
     ]  # fmt: skip
 
 
+def test_table_behind_a_long_text_keeps_its_rows() -> None:
+    """What a row holds is counted from its own beginning."""
+    body = (r"\pard " + "word " * 200 + r"\par ") * 1_500
+    row = r"\trowd\pard\intbl a\cell b\cell\row"
+    assert texts(body + row + row)[-2:] == ["a | b", "a | b"]
+
+
 def test_nested_rows_stand_after_the_row_that_holds_them() -> None:
     nested = (
         r"\pard\intbl\itap2 n1\nestcell{\nonesttables\par}\pard\intbl\itap2 n2\nestcell"
@@ -365,13 +372,22 @@ class Endless(io.RawIOBase):
 
 @pytest.mark.parametrize(
     "body",
-    [b"word ", rb"{\b x} ", rb"\intbl a\cell ", rb"\u3585? ", rb"\nestcell x", rb"{\footnote n}"],
+    [
+        b"word ",
+        rb"{\b x} ",
+        rb"\intbl a\cell ",
+        rb"\intbl a\par ",
+        rb"\u3585? ",
+        rb"\nestcell x",
+        rb"{\footnote n}",
+        rb"{\header n\par}",
+    ],
 )
 def test_document_without_end_comes_in_blocks_of_bounded_size(body: bytes) -> None:
-    file = Endless(b"{\\rtf1 ", body, 6_000_000)
-    found = rtf.read(file, Context("a.rtf", 6_000_000))  # type: ignore[arg-type]
+    file = Endless(b"{\\rtf1 ", body, 1_000_000)
+    found = rtf.read(file, Context("a.rtf", 1_000_000))  # type: ignore[arg-type]
     longest = max(len(item.text) for item in found if isinstance(item, Block))
-    assert longest <= 20 * limits.OFFICE_BLOCK_CHARS
+    assert longest <= 4 * limits.OFFICE_BLOCK_CHARS
 
 
 FIXTURE = (
