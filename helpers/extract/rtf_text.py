@@ -16,6 +16,7 @@ from helpers.extract.rtf_tables import Font
 
 _FONTS = 20_000  # fonts of one document that are looked at
 _PIECES = 64  # pieces of text held before they are decoded
+_PIECE_BYTES = 4_096  # bytes of a piece that is decoded at once
 _UTF8_BYTES = 2  # bytes beyond one per letter from which bare UTF-8 is taken for what it is
 _WESTERN = "cp1252"
 _CONTROLS = dict.fromkeys(set(range(32)) - {9, 10})
@@ -64,7 +65,7 @@ class Letters:
             self.decode()
             self._raw_codec, self._raw_font = codec, self._name_of(font)
         self._raw.append(raw)
-        if len(self._raw) > _PIECES:
+        if len(self._raw) > _PIECES or len(raw) > _PIECE_BYTES:
             self._relieve()
 
     def codes(self, numbers: Sequence[int], font: int | None) -> None:
