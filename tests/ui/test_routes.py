@@ -77,3 +77,17 @@ def test_an_underscore_and_a_percent_sign_are_letters_and_words_must_all_be_ther
         assert paths("", "size", True) == ["axb.md", "a_b.md", "a%b x.md"]
         assert paths("", "path", True) == ["axb.md", "a_b.md", "a%b x.md"]
     db.close()
+
+
+def test_types_come_commonest_first_and_samples_are_spread_over_the_index() -> None:
+    with sqlite3.connect(":memory:") as db:
+        db.execute("CREATE TABLE document(type, chunks, size)")
+        rows = [("a", 1, 5), ("z", 0, 1), ("z", 2, 1), ("z", 3, 1)]
+        db.executemany("INSERT INTO document VALUES(?, ?, ?)", rows)
+        found = [tuple(row.values()) for row in listing.types(db)]
+        assert found == [("z", 3, 2, 5, 3), ("a", 1, 1, 1, 5)]
+        db.execute("CREATE TABLE chunk(id INTEGER PRIMARY KEY, text)")
+        assert listing.sample(db, 4) == []
+        db.executemany("INSERT INTO chunk VALUES(?, ?)", ((n, str(n)) for n in range(1, 102)))
+        assert listing.sample(db, 4) == ["1", "26", "51", "76", "101"]
+    db.close()
