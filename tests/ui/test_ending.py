@@ -16,7 +16,7 @@ import pytest
 
 from helpers.errors import ConfigError
 from tests.ui.running import ROOT, start, sync
-from ui import neighbours
+from ui import acceptor, neighbours
 from ui.acceptor import LOOPBACK
 
 END_S = 5.0
@@ -73,6 +73,17 @@ def test_a_signal_ends_it_though_an_original_is_not_fetched(tmp_path: Path) -> N
         one.recv(10)
         assert seconds_to_end(console.process, signal.SIGTERM) <= END_S
     console.stop()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="pairs of sockets report a reset on POSIX alone")
+def test_what_was_not_read_does_not_reset_the_connection() -> None:
+    ours, theirs = socket.socketpair()
+    with theirs:
+        theirs.sendall(b"x" * 1000)
+        ours.sendall(b"answer")
+        acceptor._end(ours)
+        assert theirs.recv(100) == b"answer"
+        assert theirs.recv(100) == b""
 
 
 # --- ports -----------------------------------------------------------------------------------
