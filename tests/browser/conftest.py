@@ -17,7 +17,7 @@ HOSTILE = "<img src=x onerror=window.pwned=1>.md"
 BODY = "hostile \u202etxet\u202c <script>window.pwned=1</script> <b onclick=x>budget</b> \x07 end"
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")  # it idles at a tenth of a core
 def browser() -> Iterator[Any]:
     """Chromium, headless. Skips, saying so, where there is none or Playwright is missing."""
     found = next(filter(None, map(shutil.which, BROWSERS)), None)
@@ -30,7 +30,7 @@ def browser() -> Iterator[Any]:
         opened.close()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def console(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Console]:
     """A console over the example documents, hostile names and bodies, and broken files."""
     folder = tmp_path_factory.mktemp("browser")
