@@ -7,6 +7,7 @@ const PAGE = 10;
 const TYPING_MS = 350; // from the last letter typed to the question asked
 const LEAD = 160; // letters shown before the first mark of a passage, at most
 const RETRY_MS = 2000; // between two tries to reach a server that does not answer
+const LOOK_MS = 2000; // the same while the view of syncs is open
 const IDLE_MS = 6000; // between two looks at whether a sync runs
 const COPIED_MS = 2000; // for which a button says that it copied
 const LISTED = 200; // files on one page of the list, as the server gives them
@@ -568,7 +569,7 @@ function showSync(main) {
 
   async function refresh() {
     clearTimeout(timer);
-    let wait = IDLE_MS;
+    let wait = LOOK_MS;
     try {
       const job = await ask("job");
       if (stopped) return;

@@ -226,7 +226,7 @@ def test_a_sync_that_another_door_started_is_shown_and_can_be_cancelled(
 ) -> None:
     docs = tmp_path / "docs"
     docs.mkdir()
-    for number in range(1_200):
+    for number in range(6_000):
         (docs / f"{number:05}.md").write_text("some words here. " * 200)
     with running(docs, tmp_path / "state") as console, opened(browser, locale="en-US") as page:
         at(page, f"{console.address}/sync", "#start")
