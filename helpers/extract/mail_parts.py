@@ -10,7 +10,6 @@ Does not: choose among parts, turn bytes into text, or follow what a part refers
 from __future__ import annotations
 
 import binascii
-import io
 import quopri
 import re
 from collections.abc import Iterator, Mapping
@@ -20,6 +19,7 @@ from typing import BinaryIO
 
 from helpers import limits
 from helpers.extract import mail_text
+from helpers.extract.compound import Stream
 
 PIECE_BYTES = limits.READ_BYTES
 LINE_BYTES = 1_000  # bytes of a line that is looked at for a boundary
@@ -35,37 +35,6 @@ _BOUNDARY_LINE = re.compile(
 )
 _FIELD_END = re.compile(r"\r?\n(?![ \t])")
 _TYPE = re.compile(r"[\w.+-]{1,100}/[\w.+-]{1,100}")
-
-
-class Slice(io.RawIOBase):
-    """The bytes `start` to `end` of a file as a file of its own."""
-
-    def __init__(self, file: BinaryIO, start: int, end: int) -> None:
-        super().__init__()
-        self._file, self._start, self._size = file, start, max(0, end - start)
-        self._at = 0
-
-    def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return True
-
-    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        base = {io.SEEK_SET: 0, io.SEEK_CUR: self._at, io.SEEK_END: self._size}[whence]
-        self._at = max(0, base + offset)
-        return self._at
-
-    def tell(self) -> int:
-        return self._at
-
-    def read(self, size: int | None = -1) -> bytes:
-        left = max(0, self._size - self._at)
-        count = left if size is None or size < 0 else min(left, size)
-        self._file.seek(self._start + self._at)
-        data = self._file.read(count) if count else b""
-        self._at += len(data)
-        return data
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,9 +107,10 @@ class Part:
         values = self.header.get(name)
         return values[0] if values else ""
 
-    def raw(self) -> Slice:
+    def raw(self) -> Stream:
         """The body as it lies in the file."""
-        return Slice(self.file, self.start, self.end)
+        size = max(0, self.end - self.start)
+        return Stream(self.file, [(self.start, size)], size)
 
     def pieces(self) -> Iterator[bytes]:
         """The body, its transfer encoding undone."""

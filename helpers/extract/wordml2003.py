@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from typing import BinaryIO
 
 from helpers.errors import limit_reached
+from helpers.extract import one_file
 from helpers.extract.archive import SMALLER
 from helpers.extract.blocks import Block, Context, Item, Location, Metadata
 from helpers.extract.docx_body import Found, WordScanner
@@ -22,8 +23,6 @@ from helpers.extract.opc import NAMESPACES, real_title
 from helpers.extract.outline import Outline, only_page_number
 from helpers.limits import OFFICE_TEXT_CHARS
 
-PIECE_BYTES = 65_536  # bytes read at a time
-_OVERLAP_BYTES = 512  # bytes looked at again with the next piece
 _MARGINS = 1_000  # different paragraphs of page headers and footers
 
 _BODY = re.compile(rb"<(?:[\w.-]+:)?body[\s>]")
@@ -38,10 +37,10 @@ def read(file: BinaryIO, ctx: Context) -> Iterator[Item]:
     """
     metadata = _metadata(file, ctx)
     yield metadata
-    styles = read_styles("the file", _head(file, ctx))
+    styles = read_styles("the file", one_file.head(file, ctx, _ROOT, _BODY))
     words = _Scanner("the file", styles)
     places = _Places(metadata.title is not None)
-    for _ in words.scanner.scan(_pieces(file, ctx)):
+    for _ in words.scanner.scan(one_file.pieces(file, ctx)):
         words.relieve()
         for found in words.drain():
             yield from places.located(found)
@@ -146,33 +145,7 @@ def _metadata(file: BinaryIO, ctx: Context) -> Metadata:
     starts = {name: collected(parts) for name, parts in found.items()}
     ends: dict[str, OnEnd] = {name: lambda: scanner.collect(None) for name in found}
     scanner = Scanner("the file", table(starts, NAMESPACES), table(ends, NAMESPACES))
-    scanner.run(_head(file, ctx))
+    scanner.run(one_file.head(file, ctx, _ROOT, _BODY))
     title = " ".join("".join(found["o:Title"]).split())
     words = (word.strip() for word in re.split("[,;]", "".join(found["o:Keywords"])))
     return Metadata(real_title(title), tuple(filter(None, words)))
-
-
-def _pieces(file: BinaryIO, ctx: Context) -> Iterator[bytes]:
-    file.seek(0)
-    while piece := file.read(PIECE_BYTES):
-        ctx.heartbeat()
-        yield piece
-
-
-def _head(file: BinaryIO, ctx: Context) -> Iterator[bytes]:
-    """What stands before the body, made whole by an end tag; all of it in a wide charset."""
-    root = b""
-    before = b""
-    for piece in _pieces(file, ctx):
-        data = before + piece
-        mark = _ROOT.search(data) if not root else None
-        root = mark[1] if mark else root
-        body = _BODY.search(data) if root else None
-        if body is not None:
-            yield data[: body.start()]
-            yield b"</" + root + b">"
-            return
-        keep = min(len(data), _OVERLAP_BYTES)
-        yield data[: len(data) - keep]
-        before = data[len(data) - keep :]
-    yield before
