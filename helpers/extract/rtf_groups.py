@@ -7,6 +7,7 @@ Does not: know what destinations and control words do; `rtf_body` says so.
 
 from __future__ import annotations
 
+import abc
 import re
 from collections.abc import Callable
 from typing import BinaryIO, NamedTuple
@@ -39,7 +40,7 @@ class State(NamedTuple):
     depth: int = 0
 
 
-class Groups:
+class Groups(abc.ABC):
     """The machine without its meanings: subclasses give `begun`, `paragraph_end`, `write`, and
     the actions of control words.
     """
@@ -62,25 +63,25 @@ class Groups:
 
     # --- what subclasses say ------------------------------------------------------------------
 
+    @abc.abstractmethod
     def meanings(self) -> dict[bytes, Action]:
         """What control words do, by their names."""
-        raise NotImplementedError
 
+    @abc.abstractmethod
     def begun(self, name: bytes | None) -> None:
         """A group begins, with this control word or none; its state is saved already."""
-        raise NotImplementedError
 
+    @abc.abstractmethod
     def paragraph_end(self, number: int | None) -> None:
         """The paragraph ends here, in the running text."""
-        raise NotImplementedError
 
+    @abc.abstractmethod
     def write(self, text: str) -> None:
         """Decoded text."""
-        raise NotImplementedError
 
+    @abc.abstractmethod
     def passed(self, piece: bytes) -> None:
         """Bytes that are no text."""
-        raise NotImplementedError
 
     # --- the loop ---------------------------------------------------------------------------
 
