@@ -714,7 +714,9 @@ function drawHealth(main, found, made) {
   const { index, semantic, source, files, ocr } = found;
   const fact = (key, value, long) => h("div", {}, h("dt", {}, t(key)), h("dd", { class: long ? "long" : "number" }, ...seen(String(value))));
   fill(main, h("div", { class: "stack" }, h("h1", {}, t("health")),
-    found.problems.length ? h("ul", { class: "list" }, found.problems.map((problem) => h("li", {}, problemNote(problem)))) : note("good", t("all_well")),
+    found.problems.length ? h("ul", { class: "list" }, found.problems.map((problem) => h("li", {}, problemNote(problem)))) : null,
+    found.unread_total ? note("warn", t("unread", { n: found.unread_total })) : null,
+    found.problems.length || found.unread_total ? null : note("good", t("all_well")),
     h("dl", { class: "facts" }, fact("documents", number(index.documents)), fact("passages", number(index.chunks)), fact("vectors", number(semantic.embedded)),
       fact("index_size", bytes(index.bytes)), fact("synced_at", moment(index.synced_at), true), fact("integrity", wordOr(`integrity_${index.integrity}`, index.integrity), true)),
     made?.types?.length ? h("div", { class: "two" },

@@ -114,6 +114,8 @@ def test_health_speaks_in_sentences_with_remedies_and_plots(page: Any, console: 
     told = page.text_content("main")
     for expected in (str(console.docs), "broken.docx", "Documents by type", "Thai", "Read here:"):
         assert expected in told
+    assert page.locator(".note.warn", has_text="files without usable text").count() == 1
+    assert "All is well" not in told
     assert page.locator("svg.plot").count() == 2
     assert "docx" in page.locator("svg.plot").first.get_attribute("aria-label")
 
