@@ -18,13 +18,13 @@ BLOCK_KINDS = ("paragraph", "heading", "table_header", "table_row", "code", "lin
 CELL_SEPARATOR = " | "
 
 
-class _OpenLocation:
+class OpenLocation:
     """A Location while it is made: filling a frozen one takes twice as long."""
 
     __slots__ = ("end", "kind", "label", "name", "number")
 
 
-class _OpenBlock:
+class OpenBlock:
     """A Block while it is made."""
 
     __slots__ = ("kind", "level", "location", "ocr", "text")
@@ -52,7 +52,7 @@ class Location:
         name: str | None = None,
         end: int | None = None,
     ) -> Location:
-        made: Any = _OpenLocation()
+        made: Any = OpenLocation()
         made.kind = kind
         made.label = label
         made.number = number
@@ -104,7 +104,7 @@ class Block:
         location: Location | None = None,
         ocr: bool = False,
     ) -> Block:
-        made: Any = _OpenBlock()
+        made: Any = OpenBlock()
         made.text = text
         made.kind = kind
         made.level = level
