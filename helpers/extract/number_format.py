@@ -14,16 +14,14 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
 
+from helpers.extract import number_quick
+from helpers.extract.number_quick import Column, Show
+
 FORMAT_CHARS = 1_000  # code points of a format code; a longer one is not understood
 DECIMALS = 30  # decimal places shown at most
 BUDDHIST_YEARS = 543
 
-_QUICK_MOST = 1e8  # numbers below it are rounded without decimal arithmetic ...
-_QUICK_DECIMALS = 3  # ... to so many decimal places ...
-_QUICK_DOUBT = 1e-3  # ... unless they lie this close to where rounding changes
-
 Render = Callable[[str], str]
-Show = Callable[[float], str]
 
 _SHORT = re.compile(r"-?(?:0|[1-9][0-9]{0,14})(?:\.[0-9]*[1-9])?")
 _EPOCH_1900 = datetime(1899, 12, 30)
@@ -85,6 +83,12 @@ def number_renderer(code: str, epoch_1904: bool = False) -> Show:
         return text if text is not None else render(raw_number(value))
 
     return show
+
+
+def column_renderer(code: str) -> Callable[[Show], Column] | None:
+    """For codes of which many numbers are shown at little cost: from the way of one to that."""
+    found: Callable[[Show], Column] | None = getattr(renderer(code), "column_of", None)
+    return found
 
 
 def plain_number(value: float) -> str:
@@ -353,21 +357,15 @@ def _literals(tokens: list[_Token]) -> str:
 def _number_renderer(sections: list[_Number]) -> Render:
     exact = _exact_renderer(sections)
     first = sections[0]
-    usual = first.pattern.count("0") == 1 and first.decimals == first.required <= _QUICK_DECIMALS
+    usual = first.pattern.count("0") == 1 and first.decimals == first.required
     if not usual or first.general or first.mask or first.scale or first.pattern == "odd":
         return exact
-    factor = 100 if first.percent else 1
-    unit = 10**first.decimals
-    shape = f"{',' if ',' in first.pattern else ''}.{first.decimals}f"
-    before = first.before.lstrip()
+    if first.decimals > number_quick.DECIMALS:
+        return exact
     after = (("%" if first.percent else "") + first.after).rstrip()
-
-    def quick(value: float) -> str | None:
-        """The quick way; None for what binary fractions might round otherwise."""
-        value *= factor
-        if not 0 < value < _QUICK_MOST or abs(value * unit % 1 - 0.5) < _QUICK_DOUBT:
-            return None
-        return f"{before}{value:{shape}}{after}"
+    quick, column_of = number_quick.quick_ways(
+        first.decimals, "," in first.pattern, first.percent, first.before.lstrip(), after
+    )
 
     def render(raw: str) -> str:
         try:
@@ -376,7 +374,7 @@ def _number_renderer(sections: list[_Number]) -> Render:
             return exact(raw)
         return exact(raw) if shown is None else shown
 
-    render.quick = quick  # type: ignore[attr-defined]
+    render.quick, render.column_of = quick, column_of  # type: ignore[attr-defined]
     return render
 
 

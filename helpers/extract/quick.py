@@ -7,7 +7,7 @@ Promises: what comes out is equal to what the constructor gives. Does not: check
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any
 
 from helpers.extract.blocks import Block, Location, OpenBlock, OpenLocation
 
@@ -21,7 +21,8 @@ def block(text: str, kind: str, place: Location) -> Block:
     made.location = place
     made.ocr = False
     made.__class__ = Block
-    return cast(Block, made)
+    found: Block = made
+    return found
 
 
 def row(text: str, kind: str, sheet: str, number: int) -> Block:
@@ -45,4 +46,5 @@ def location(kind: str, label: str) -> Location:
     made.name = None
     made.end = None
     made.__class__ = Location
-    return cast(Location, made)
+    place: Location = made
+    return place

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from itertools import repeat
 
 from helpers.errors import limit_reached
 from helpers.extract import quick
@@ -40,6 +41,15 @@ class SheetRows:
         settled = self._rows > TITLE_ROWS and number not in self._headers
         kind = "table_row" if settled or not self._is_header(number, len(cells)) else "table_header"
         self.found.append(quick.row(CELL_SEPARATOR.join(cells), kind, self.name, number))
+
+    @property
+    def settled(self) -> bool:
+        """Whether none of the rows to come holds column names."""
+        return self._rows > TITLE_ROWS and not self._headers
+
+    def put_all(self, numbers: Iterable[int], texts: Iterable[str]) -> None:
+        """Rows when settled, their cells joined."""
+        self.found += map(quick.row, texts, repeat("table_row"), repeat(self.name), numbers)
 
     def _is_header(self, number: int, cells: int) -> bool:
         """The first row; after a title of one cell, the row of column names below it too."""

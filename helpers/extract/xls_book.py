@@ -19,7 +19,8 @@ from helpers.errors import Unread, limit_reached
 from helpers.extract import xls_protection
 from helpers.extract.archive import RESAVE, SMALLER
 from helpers.extract.codepages import codec_of_charset, codec_of_page
-from helpers.extract.number_format import BUILT_IN, Show, number_renderer, plain_number
+from helpers.extract.number_format import BUILT_IN
+from helpers.extract.xls_numbers import Look, look
 from helpers.extract.xls_records import (
     BOF,
     CONTINUE,
@@ -37,7 +38,6 @@ WORKSHEET, MACRO_SHEET, CHART, MODULE = 0, 1, 2, 6  # kinds of sheets in a BOUND
 SUBSTREAM_SHEET, SUBSTREAM_MACRO = 0x10, 0x40
 WESTERN = "cp1252"
 COMPACT_STRINGS = 500_000  # shared strings beyond which they are kept as bytes
-REMEMBERED = 2_000  # shown numbers remembered per cell format
 
 _STYLES = 65_536  # cell formats, fonts and number formats looked at
 _CODE_PAGE, _FONT, _BOUND_SHEET, _EPOCH, _SST = 0x42, 0x31, 0x85, 0x22, 0xFC
@@ -56,9 +56,8 @@ class BoundSheet:
 
 @dataclass(slots=True)
 class Book:
-    """The globals of one workbook. `biff` is 2, 3, 4, 5 or 8; `shows` and
-    `packed` (for the short form RK) turn a cell's number into text and `codecs` decode its 8-bit
-    text, all by the number of the cell's format.
+    """The globals of one workbook. `biff` is 2, 3, 4, 5 or 8; `looks` turn a cell's number into
+    text and `codecs` decode its 8-bit text, both by the number of the cell's format.
     """
 
     stream: BinaryIO
@@ -66,8 +65,7 @@ class Book:
     codec: str = WESTERN
     strings: Sequence[str] | SharedStrings = ()
     sheets: list[BoundSheet] = field(default_factory=list)
-    shows: list[Show] = field(default_factory=list)
-    packed: list[Show] = field(default_factory=list)
+    looks: list[Look] = field(default_factory=list)
     codecs: list[str] = field(default_factory=list)
     epoch_1904: bool = False
 
@@ -140,15 +138,13 @@ class _Globals:
         biff, codec = self._biff, self._codec or WESTERN
         if self._kept is not None:
             self._keep()
-        shows, packed = self._shows(codec)
         return Book(
             self._stream,
             biff,
             codec,
             self._strings.found if self._kept is None else self._kept,
             [_bound_sheet(raw, at, kind, biff, codec) for raw, at, kind in self._bound],
-            shows,
-            packed,
+            self._looks(codec),
             [self._font_codec(font, codec) for _, font in self._cells],
             self._epoch_1904,
         )
@@ -198,18 +194,17 @@ class _Globals:
 
     # --- what they come to --------------------------------------------------------------------
 
-    def _shows(self, codec: str) -> tuple[list[Show], list[Show]]:
+    def _looks(self, codec: str) -> list[Look]:
         """By cell format; BIFF2's cells name the number format itself."""
-        known: dict[int, tuple[Show, Show]] = {}
+        known: dict[int, Look] = {}
         cells = self._cells if self._biff > 2 else []
         numbers = [number for number, _ in cells] or list(range(64))
         for number in set(numbers):
             usual = BUILT_IN.get(number, "General") if self._biff >= 5 else "General"
             raw = self._codes.get(number)
             code = usual if raw is None else self._code(raw, codec)
-            show = number_renderer(code, self._epoch_1904)
-            known[number] = shown(show), shown_packed(show)
-        return [known[number][0] for number in numbers], [known[number][1] for number in numbers]
+            known[number] = look(code, self._epoch_1904)
+        return [known[number] for number in numbers]
 
     def _code(self, raw: bytes, codec: str) -> str:
         return wide(raw, 0) if self._biff == 8 else narrow(raw, 0, codec, wide_count=False)
@@ -270,51 +265,3 @@ def sheet_places(book: Book, beat: Callable[[], None]) -> list[tuple[str, int]]:
         if len(found) > OFFICE_RELATED_PARTS:
             raise limit_reached("Sheets", len(found), OFFICE_RELATED_PARTS, "sheets", SMALLER)
     return found
-
-
-# --- numbers ----------------------------------------------------------------------------------
-
-
-class _Shown(dict[float, str]):
-    """What numbers are shown as: columns repeat themselves."""
-
-    def __init__(self, show: Show) -> None:
-        self._show = show
-
-    def __missing__(self, value: float) -> str:
-        text = self._show(value)
-        if len(self) >= REMEMBERED:
-            self.clear()
-        self[value] = text
-        return text
-
-
-def shown(show: Show) -> Show:
-    """A cell's number as text."""
-    return _Shown(show).__getitem__
-
-
-def shown_packed(show: Show) -> Show:
-    """The same for numbers in the short form RK."""
-    plain = show is plain_number
-
-    def unpacked(packed: float) -> str:
-        value = int(packed)
-        if plain and value & 3 == 2:  # a whole number, and not of hundredths
-            return str(value >> 2)
-        return show(rk_number(value))
-
-    return _Shown(unpacked).__getitem__
-
-
-def rk_number(packed: int) -> float:
-    """The number in an RK, a signed whole number of 32 bits: [MS-XLS] 2.5.217."""
-    if packed & 2:
-        value = float(packed >> 2)
-    else:
-        value = struct.unpack("<d", struct.pack("<Q", (packed & 0xFFFFFFFC) << 32))[0]
-    return value / 100 if packed & 1 else value
-
-
-shown_plainly: Show = shown(plain_number)
-packed_shown_plainly: Show = shown_packed(plain_number)

@@ -8,7 +8,6 @@ Does not: know what a record is for.
 
 from __future__ import annotations
 
-import codecs
 import struct
 from collections.abc import Iterator
 from typing import BinaryIO
@@ -24,8 +23,7 @@ OLD_BOFS = (0x0009, 0x0209, 0x0409)  # BIFF2, BIFF3, BIFF4
 _HEAD = struct.Struct("<HH")
 _WIDE, _PHONETIC, _RICH = 1, 4, 8  # flags of a string
 
-decode_wide = codecs.utf_16_le_decode
-decode_narrow = codecs.latin_1_decode
+_BETWEEN = "\xa6"  # parts texts that are decoded together: printable, and in few of them
 
 
 def records(stream: BinaryIO, at: int = 0) -> Iterator[tuple[int, int, bytes]]:
@@ -65,6 +63,18 @@ def wide(body: bytes, at: int, wide_count: bool = True) -> str:
     if flags & _WIDE:
         return body[at : at + 2 * count].decode(WIDE, "replace")
     return body[at : at + count].decode("latin-1")
+
+
+def _lines(texts: list[bytes], codec: str) -> list[str]:
+    """Each text in one line; together, unless one of them has line breaks or the very sign that
+    parts them here."""
+    if not texts:
+        return []
+    whole = _BETWEEN.encode(codec).join(texts).decode(codec, "replace")
+    found = whole.split(_BETWEEN)
+    if len(found) != len(texts) or not whole.isprintable():
+        return [in_one_line(text.decode(codec, "replace")) for text in texts]
+    return list(map(str.strip, found))
 
 
 class LongText:
@@ -136,30 +146,32 @@ class StringTable:
         self._strings(body, at)
 
     def _strings(self, body: bytes, at: int) -> None:
-        unpack, decode, latin = struct.Struct("<HB").unpack_from, decode_wide, decode_narrow
-        add, end = self.found.append, len(body)
-        last = end - 3
+        unpack, end = struct.Struct("<HB").unpack_from, len(body)
+        texts: tuple[list[bytes], list[bytes]] = [], []  # in letters of one byte, of two
+        order, last = list[int](), end - 3
         while at <= last:
             count, flags = unpack(body, at)
-            begin = at + 3
-            if flags == 1:
-                stop = begin + 2 * count
-                if stop <= end:
-                    text = decode(body[begin:stop], "replace")[0]
-                    add(text.strip() if text.isprintable() else " ".join(text.split()))
-                    at = stop
-                    continue
-            elif flags == 0:
-                stop = begin + count
-                if stop <= end:
-                    text = latin(body[begin:stop])[0]
-                    add(text.strip() if text.isprintable() else " ".join(text.split()))
-                    at = stop
-                    continue
+            stop = at + 3 + (count << (flags & _WIDE))
+            if flags <= _WIDE and stop <= end:
+                texts[flags].append(body[at + 3 : stop])
+                order.append(flags)
+                at = stop
+                continue
+            self._add(texts, order)
+            texts, order = ([], []), []
             at = self._uncommon(body, at, count, flags)
             if at < 0:
                 return
+        self._add(texts, order)
         self._head = body[at:]
+
+    def _add(self, texts: tuple[list[bytes], list[bytes]], order: list[int]) -> None:
+        narrow_texts, wide_texts = _lines(texts[0], "latin-1"), _lines(texts[1], WIDE)
+        if not narrow_texts or not wide_texts:
+            self.found += narrow_texts or wide_texts
+            return
+        either = iter(narrow_texts), iter(wide_texts)
+        self.found += [next(either[flags]) for flags in order]
 
     def _uncommon(self, body: bytes, at: int, count: int, flags: int) -> int:
         """A string with formatting, or one that goes on in the next record; -1 at the end."""

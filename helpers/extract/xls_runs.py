@@ -2,7 +2,7 @@
 
 In a table of a binary workbook row follows row with the same kinds of cells in the same columns
 and looks; only the values differ. The shape of one row, written as a pattern, finds how far the
-run goes, and one unpacking gives each row's values.
+run goes; one unpacking gives the values of all its columns, and a column is shown in one go.
 
 Promises: a run ends where a record differs in kind, length, column or look, or where a row has a
 cell more; what is in it are complete records.
@@ -13,11 +13,12 @@ from __future__ import annotations
 
 import re
 import struct
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from helpers.extract.xls_book import Book, packed_shown_plainly, shown_plainly
+from helpers.extract.xls_book import Book
+from helpers.extract.xls_numbers import PLAIN, Look
 
 LABEL_SST, NUMBER, RK, MUL_RK, FORMULA = 0xFD, 0x203, 0x27E, 0xBD, 0x06
 BLANK, MUL_BLANK = 0x201, 0xBE
@@ -28,18 +29,23 @@ TRIED = 3  # shapes of late that are tried where a row begins
 _HEAD = struct.Struct("<HHHHH")
 _LENGTHS = {LABEL_SST: 10, NUMBER: 14, RK: 10, BLANK: 6}
 
-Row = tuple[int, list[str]]  # counted from 0; texts of its cells, empty ones among them
-Shown = Callable[[Any], str]
+Column = Callable[[Sequence[Any]], list[str]]  # from the values of a column to their texts
 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """A row's pattern, the layout of its values, and how each of them is shown."""
+    """A row's pattern, the layout of its values, and how each column is shown."""
 
     column: int
     pattern: re.Pattern[bytes]
     layout: struct.Struct
-    shows: Sequence[Shown]
+    shows: Sequence[Column]
+
+    def columns(self, rows: bytes) -> tuple[Sequence[int], list[list[str]]]:
+        """The numbers of whole rows, counted from 0, and the texts of their columns, empty ones
+        among them."""
+        numbers, *columns = zip(*self.layout.iter_unpack(rows), strict=True)
+        return numbers, [show(column) for show, column in zip(self.shows, columns, strict=True)]
 
 
 class RowShapes:
@@ -72,16 +78,6 @@ class RowShapes:
                     return shape, end
         return None
 
-    def rows(self, data: bytes, shape: Shape) -> Iterator[Row]:
-        """The rows of a run; a shared string that is not there is an empty cell."""
-        shows = shape.shows
-        for row, *values in shape.layout.iter_unpack(data):
-            try:
-                texts = [show(value) for show, value in zip(shows, values, strict=True)]
-            except IndexError:
-                texts = [_safely(show, value) for show, value in zip(shows, values, strict=True)]
-            yield row, texts
-
     def _shape(self, row: bytes) -> Shape | None:
         layout, pattern, shows = "<", b"", []
         at = 0
@@ -112,36 +108,37 @@ class RowShapes:
             return length >= 20 and body[12:14] != b"\xff\xff"
         return kind == MUL_BLANK or _LENGTHS.get(kind) == length
 
-    def _cell(self, kind: int, body: bytes, look: int) -> tuple[bytes, str, list[Shown]]:
+    def _cell(self, kind: int, body: bytes, look: int) -> tuple[bytes, str, list[Column]]:
         """What follows the number of the row: a pattern, its fields, how they are shown."""
-        book = self._book
         place = re.escape(body[2:6])
         if kind == LABEL_SST:
-            return place + rb"....", "4xI", [book.strings.__getitem__]
+            return place + rb"....", "4xI", [self._strings]
         if kind == RK:
-            return place + rb"....", "4xi", [_at(book.packed, look, packed_shown_plainly)]
+            return place + rb"....", "4xi", [self._look(look).packed_column]
         if kind == NUMBER:
-            return place + rb".{8}", "4xd", [_at(book.shows, look, shown_plainly)]
+            return place + rb".{8}", "4xd", [self._look(look).column]
         if kind == FORMULA:
             rest = len(body) - 14
             mask = place + rb".{6}(?!\xff\xff)..(?:.{%d})" % rest
-            return mask, f"4xd{rest}x", [_at(book.shows, look, shown_plainly)]
+            return mask, f"4xd{rest}x", [self._look(look).column]
         if kind == MUL_RK:
             mask, shown = re.escape(body[2:4]), []
             for at in range(4, len(body) - 2, 6):
                 mask += re.escape(body[at : at + 2]) + rb"...."
                 own = int.from_bytes(body[at : at + 2], "little")
-                shown.append(_at(book.packed, own, packed_shown_plainly))
+                shown.append(self._look(own).packed_column)
             return mask + re.escape(body[-2:]), "2x" + "2xi" * len(shown) + "2x", shown
         return re.escape(body[2:]), f"{len(body) - 2}x", []
 
+    def _look(self, number: int) -> Look:
+        looks = self._book.looks
+        return looks[number] if number < len(looks) else PLAIN
 
-def _safely(show: Shown, value: float) -> str:
-    try:
-        return show(value)
-    except IndexError:
-        return ""
-
-
-def _at(shows: Sequence[Shown], look: int, usual: Shown) -> Shown:
-    return shows[look] if look < len(shows) else usual
+    def _strings(self, places: Sequence[int]) -> list[str]:
+        """A shared string that is not there is an empty cell."""
+        strings = self._book.strings
+        try:
+            return list(map(strings.__getitem__, places))
+        except IndexError:
+            count = len(strings)
+            return [strings[place] if place < count else "" for place in places]

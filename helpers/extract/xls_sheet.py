@@ -15,7 +15,8 @@ from collections.abc import Iterator
 
 from helpers.extract.blocks import CELL_SEPARATOR
 from helpers.extract.sheets import SheetRows, in_one_line, margin_text
-from helpers.extract.xls_book import Book, packed_shown_plainly, shown_plainly
+from helpers.extract.xls_book import Book
+from helpers.extract.xls_numbers import PLAIN, Look
 from helpers.extract.xls_records import (
     BOF,
     CONTINUE,
@@ -38,6 +39,7 @@ _HEADER, _FOOTER, _HEADER_FOOTER = 0x14, 0x15, 0x89C
 _OLD_INTEGER, _OLD_NUMBER, _OLD_LABEL, _OLD_BOOL_ERROR, _OLD_STRING = 2, 3, 4, 5, 7
 
 _PAD = bytes(32)
+_HELD_BYTES = 1 << 15  # of rows of one shape that are shown together: more at a time is slower
 _GATHERED = 2_000_000  # pieces of rows held of a sheet that was not written row by row
 _CAUTIOUS = 70_000  # rows of one cell held until the order of writing is known
 _TEXTS = 100_000  # comments and text boxes of one sheet
@@ -63,6 +65,9 @@ class SheetScanner:
         self._cells: list[str] = []
         self._row = self._column = -1
         self._shapes = RowShapes(book)
+        self._held: list[bytes] = []  # runs of rows of one shape
+        self._held_shape: Shape | None = None
+        self._held_bytes = 0
         self._nested = 0
         self._chart = False
         self._string: LongText | None = None  # a formula's text that goes on
@@ -101,7 +106,7 @@ class SheetScanner:
     def _new_cells(self, data: bytes, at: int, size: int) -> int:
         """Records of BIFF3 and later; how far they were complete."""
         book, order, cells = self._book, self._order, self._cells
-        strings, shows, packed = book.strings, book.shows, book.packed
+        strings, looks = book.strings, book.looks
         unpack, string_of = struct.Struct("<HHHHH").unpack_from, struct.Struct("<I").unpack_from
         packed_of, add = struct.Struct("<i").unpack_from, cells.append
         current, begun, shapes = self._row, -1, self._shapes
@@ -115,6 +120,7 @@ class SheetScanner:
             if kind in _ROW_CELLS:
                 if row != current:
                     if cells:
+                        self._take_held()
                         order.put(current, self._column, cells)
                         cells.clear()
                         if begun >= 0:
@@ -122,7 +128,7 @@ class SheetScanner:
                     begun = at
                     run = shapes.run(data, at, size)
                     if run is not None:
-                        self._take_rows(data[at : run[1]], run[0])
+                        self._hold(data[at : run[1]], run[0])
                         current, begun, at = self._row, -1, run[1]
                         continue
                     self._row = current = row
@@ -131,11 +137,11 @@ class SheetScanner:
                     number = string_of(data, at + 10)[0]
                     text = strings[number] if number < len(strings) else ""
                 elif kind == _RK:
-                    show = packed[look] if look < len(packed) else packed_shown_plainly
-                    text = show(packed_of(data, at + 10)[0])
+                    shown = looks[look] if look < len(looks) else PLAIN
+                    text = shown.packed(packed_of(data, at + 10)[0])
                 elif kind == _NUMBER:
-                    show = shows[look] if look < len(shows) else shown_plainly
-                    text = show(_DOUBLE(data, at + 10)[0])
+                    shown = looks[look] if look < len(looks) else PLAIN
+                    text = shown.number(_DOUBLE(data, at + 10)[0])
                 elif kind == _MUL_RK:
                     cells += self._packed_row(data[at + 8 : end - 2])
                     text = ""
@@ -151,25 +157,43 @@ class SheetScanner:
                 if self._nested:
                     end = self._pass_chart(data, end, size)
             at = end
+        self._take_held()
         return at
 
-    def _take_rows(self, run: bytes, shape: Shape) -> None:
-        """Rows of one shape."""
-        order, column = self._order, shape.column
-        row = self._row
-        for row, texts in self._shapes.rows(run, shape):
-            if "" in texts:
-                texts = [text for text in texts if text]
-            if texts:
-                order.put(row, column, texts)
-        self._row = row
+    def _hold(self, run: bytes, shape: Shape) -> None:
+        """Rows of one shape, which may go on behind the next records of rows."""
+        if shape is not self._held_shape or self._held_bytes > _HELD_BYTES:
+            self._take_held()
+        self._held.append(run)
+        self._held_shape = shape
+        self._held_bytes += len(run)
+        last = len(run) - shape.layout.size
+        self._row = int.from_bytes(run[last + 4 : last + 6], "little")
+
+    def _take_held(self) -> None:
+        if self._held_shape is None:
+            return
+        numbers, columns = self._held_shape.columns(b"".join(self._held))
+        if self._order.settled and columns and not any("" in column for column in columns):
+            texts = map(CELL_SEPARATOR.join, zip(*columns, strict=True))
+            self.rows.put_all([number + 1 for number in numbers], texts)
+        else:
+            for number, *cells in zip(numbers, *columns, strict=True):
+                shown = [text for text in cells if text]
+                if shown:
+                    self._order.put(number, self._held_shape.column, shown)
+        self._held.clear()
+        self._held_shape, self._held_bytes = None, 0
 
     def _packed_row(self, body: bytes) -> list[str]:
-        packed = self._book.packed
         return [
-            packed[look](number) if look < len(packed) else packed_shown_plainly(number)
+            self._look(look).packed(number)
             for look, number in struct.iter_unpack("<Hi", body[: len(body) // 6 * 6])
         ]
+
+    def _look(self, number: int) -> Look:
+        looks = self._book.looks
+        return looks[number] if number < len(looks) else PLAIN
 
     def _other_cell(self, kind: int, body: bytes, look: int) -> str:
         """Text within its cell, truth, errors, and what a formula came to."""
@@ -188,9 +212,7 @@ class SheetScanner:
         if len(value) < 8:
             return ""
         if value[6:] != b"\xff\xff":
-            shows = self._book.shows
-            show = shows[look] if look < len(shows) else shown_plainly
-            return show(_DOUBLE(value)[0])
+            return self._look(look).number(_DOUBLE(value)[0])
         return _truth(bytes((value[2], value[0] == 2))) if value[0] in (1, 2) else ""
 
     def _old_cells(self, data: bytes, at: int, size: int) -> int:
@@ -216,7 +238,7 @@ class SheetScanner:
             at = end
 
     def _old_cell(self, kind: int, body: bytes, look: int) -> str:
-        show = self._book.shows[look]
+        show = self._book.looks[look].number
         if kind == _OLD_INTEGER:
             return show(float(int.from_bytes(body[7:9], "little")))
         if kind == _OLD_LABEL:
@@ -368,7 +390,13 @@ class _Order:
         self._held: list[tuple[int, int, str]] = []
         self._gathered: dict[int, list[tuple[int, str]]] = {}
         self._count = 0
+        self._passing = False
         self.put = self._put_first
+
+    @property
+    def settled(self) -> bool:
+        """Whether rows may pass by: they come as they are, and none is a header."""
+        return self._passing and self._rows.settled
 
     def end(self) -> None:
         for row, _, text in self._held:
@@ -391,6 +419,7 @@ class _Order:
         else:
             self.end()
             self.put = self._put
+            self._passing = True
         self.put(row, column, cells)
 
     def _put(self, row: int, column: int, cells: list[str]) -> None:

@@ -18,7 +18,8 @@ from helpers.extract.archive import RESAVE, SMALLER, Archive
 from helpers.extract.blocks import Block, Context, Item, Notice
 from helpers.extract.codepages import WIDE
 from helpers.extract.drawing import shape_texts
-from helpers.extract.number_format import BUILT_IN, Show, number_renderer
+from helpers.extract.number_format import BUILT_IN, number_renderer
+from helpers.extract.number_quick import Show
 from helpers.extract.opc import Package, Relationship
 from helpers.extract.sheets import (
     SheetRows,
@@ -29,7 +30,7 @@ from helpers.extract.sheets import (
     margin_text,
     margins,
 )
-from helpers.extract.xls_book import (
+from helpers.extract.xls_numbers import (
     packed_shown_plainly,
     shown,
     shown_packed,

@@ -14,7 +14,7 @@ from helpers.extract import xls_book, xls_runs, xls_sheet
 from helpers.extract.blocks import Block, Context, Metadata
 from helpers.extract.number_format import raw_number
 from helpers.extract.xls import read
-from helpers.extract.xls_book import rk_number
+from helpers.extract.xls_numbers import rk_number
 from tests.extract import xls_files as made
 from tests.extract.compound_files import packed as compound
 from tests.extract.office_files import blocks, items, notices, refusal, texts
