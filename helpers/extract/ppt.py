@@ -11,11 +11,11 @@ and older.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from operator import attrgetter
 from typing import BinaryIO
 
 from helpers.errors import limit_reached
 from helpers.extract import nested, properties
-from helpers.extract.art_records import Record, records
 from helpers.extract.blocks import Block, Context, Item, Location, Notice
 from helpers.extract.compound import CompoundFile
 from helpers.extract.embedded_objects import inflated, object_document, object_equation
@@ -24,12 +24,12 @@ from helpers.extract.ppt_document import (
     OF_SLIDES,
     SMALLER,
     Entry,
+    Page,
     comments,
-    facts_of,
     margin_texts,
     read_document,
 )
-from helpers.extract.ppt_records import NOTES, OBJECT, SLIDE, Presentation
+from helpers.extract.ppt_records import NOTES, OBJECT, SLIDE, Place, Presentation
 from helpers.extract.ppt_shapes import (
     MARGINS,
     OTHER,
@@ -41,11 +41,11 @@ from helpers.extract.ppt_shapes import (
     drawing_texts,
     is_silent,
 )
-from helpers.extract.quick import block
+from helpers.extract.quick import block, paragraphs
 from helpers.limits import OFFICE_BLOCK_CHARS, OFFICE_TEXT_CHARS
 
-_DRAWING = 0x040C
-_NOT_SHOWN = (*WITHOUT_TEXT, *MARGINS)  # placeholders
+_text_of = attrgetter("text")
+_NOT_SHOWN = frozenset((*WITHOUT_TEXT, *MARGINS))  # placeholders
 
 
 def read(file: BinaryIO, ctx: Context) -> Iterator[Item]:
@@ -77,7 +77,10 @@ class _Slides:
                 place = Location("slide", f"slide {number}", number)
                 yield Notice("part_unread", f"Slide {number} is missing from the file", place)
                 blocks = _blocks(entry.texts, place)
-            chars += sum([len(found.text) for found in blocks])
+            slide_chars = sum(map(len, map(_text_of, blocks)))
+            if slide_chars > OFFICE_BLOCK_CHARS:
+                blocks = [piece for found in blocks for piece in _pieces(found)]
+            chars += slide_chars
             if chars > OFFICE_TEXT_CHARS:
                 raise limit_reached("Text", chars, OFFICE_TEXT_CHARS, "code points", SMALLER)
             yield from blocks
@@ -92,31 +95,34 @@ class _Slides:
         """All that is told of a slide; None where it is missing."""
         if entry.number in self._read:  # a list that names a slide twice is damaged
             return []
-        data = self._page(entry, SLIDE)
-        if data is None:
+        record = self._page(entry, SLIDE)
+        if record is None:
             return None
-        parts = records(data)
-        facts = facts_of(data, parts)
+        page = Page(*record[1:])
         place = Location("slide", f"slide {number}", number)
-        found = self._shapes(data, parts, entry.texts, place, OF_SLIDES)
-        found += self._master(facts.master, place)
-        notes = self._document.notes.pop(facts.notes, None)
+        found = self._shapes(page, entry.texts, place, OF_SLIDES)
+        master = self._document.masters.get(page.master)
+        if master is not None and master.number not in self._read:
+            self._master(found, master, place)
+        notes = self._document.notes.pop(page.notes, None)
         if notes is not None:
             found += self._notes(number, notes)
-        for text in comments(data, parts):
+        if page.holders:
             beside = Location("slide", f"slide {number} comment", number)
-            _put(found, text, "paragraph", beside)
+            found += paragraphs(filter(None, comments(page)), beside)
         return found
 
     def _notes(self, number: int, notes: Entry) -> list[Block]:
         """What the notes page of a slide says; most say nothing."""
-        page = self._page(notes, NOTES)
-        if page is None:
+        record = self._page(notes, NOTES)
+        if record is None:
             return []
-        if is_silent(page) and not (notes.texts or self._document.margins.get(OF_NOTES)):
+        _, data, start, end = record
+        told_elsewhere = notes.texts or self._document.margins.get(OF_NOTES)
+        if not told_elsewhere and is_silent(data, start, end):
             return []
         place = Location("slide", f"slide {number} notes", number)
-        return self._shapes(page, records(page), notes.texts, place, OF_NOTES)
+        return self._shapes(Page(data, start, end), notes.texts, place, OF_NOTES)
 
     def _equation(self, number: int) -> str:
         """What an embedded object shows if it is an equation."""
@@ -128,59 +134,50 @@ class _Slides:
         found = self._presentation.record(self._document.objects.get(number, -1))
         return inflated(found[1]) if found is not None and found[0] == OBJECT else b""
 
-    def _page(self, entry: Entry, kind: int) -> bytes | None:
-        """The content of a page; None where it is missing, or was read before."""
+    def _page(self, entry: Entry, kind: int) -> Place | None:
+        """Where a page lies; None where it is missing, or was read before."""
         if entry.number in self._read:
             return None
         self._read.add(entry.number)
-        found = self._presentation.record(entry.number)
-        return found[1] if found is not None and found[0] == kind else None
+        found = self._presentation.place(entry.number)
+        return found if found is not None and found[0] == kind else None
 
-    def _shapes(
-        self, page: bytes, parts: list[Record], outline: list[Text], place: Location, of: int
-    ) -> list[Block]:
+    def _shapes(self, page: Page, outline: list[Text], place: Location, of: int) -> list[Block]:
         """What one slide or notes page says; `of` tells whose headers and footers it has."""
-        found = _drawn(page, parts, Held(outline, self._equation))
+        found = _drawn(page, Held(outline, self._equation))
         shown = [item for item in found if item.placeholder not in _NOT_SHOWN]
         if outline:
             told = {line for item in shown if isinstance(item, Text) for line in item.paragraphs}
             shown += [text for text in outline if not told.issuperset(text.paragraphs)]
         blocks = _blocks(shown, place, () if of == OF_NOTES else TITLES)
-        margins = margin_texts(page, parts)
+        margins = margin_texts(page)
         if margins is None:
             margins = self._document.margins.get(of, [])
         if margins or len(shown) < len(found):
             self._once(blocks, (*margins, *_lines(found, MARGINS)), place)
         return blocks
 
-    def _master(self, identity: int, place: Location) -> list[Block]:
+    def _master(self, blocks: list[Block], master: Entry, place: Location) -> None:
         """What the master of a slide shows on it, but for placeholders."""
-        blocks: list[Block] = []
-        master = self._document.masters.get(identity)
-        if master is None or master.number in self._read:
-            return blocks
         self._read.add(master.number)
-        found = self._presentation.record(master.number)
+        found = self._presentation.place(master.number)
         if found is not None:
-            parts = records(found[1])
-            drawn = [i for i in _drawn(found[1], parts, Held()) if not _is_prompt(i)]
+            page = Page(*found[1:])
+            drawn = [item for item in _drawn(page, Held()) if not _is_prompt(item)]
             rows = (item.text for item in drawn if isinstance(item, Row))
             lines = (*_lines(drawn, (0, *MARGINS)), *rows)
-            self._once(blocks, (*lines, *(margin_texts(found[1], parts) or ())), place)
-        return blocks
+            self._once(blocks, (*lines, *(margin_texts(page) or ())), place)
 
     def _once(self, blocks: list[Block], texts: Iterable[str], place: Location) -> None:
-        for text in texts:
-            if text not in self._told:
-                self._told.add(text)
-                _put(blocks, text, "paragraph", place)
+        new = [text for text in dict.fromkeys(texts) if text not in self._told]
+        self._told.update(new)
+        blocks += paragraphs(new, place)
 
 
-def _drawn(page: bytes, parts: list[Record], held: Held) -> list[Text | Row]:
+def _drawn(page: Page, held: Held) -> list[Text | Row]:
     found: list[Text | Row] = []
-    for part in parts:
-        if part[0] == _DRAWING:
-            found += drawing_texts(page, part, held)
+    for start, end in page.drawings:
+        found += drawing_texts(page.data, start, end, held)
     return found
 
 
@@ -203,21 +200,16 @@ def _blocks(
     rest: list[Block] = []
     for item in found:
         if isinstance(item, Row):
-            _put(rest, item.text, "table_header" if item.first else "table_row", place)
-        elif item.kind in titles:
-            _put(headings, "\n".join(item.paragraphs), "heading", place)
-        else:
-            lines = item.paragraphs
-            if lines and max(map(len, lines)) <= OFFICE_BLOCK_CHARS:
-                rest += [block(line, "paragraph", place) for line in lines]
-                continue
-            for line in lines:
-                _put(rest, line, "paragraph", place)
+            rest.append(block(item.text, "table_header" if item.first else "table_row", place))
+        elif item.kind not in titles:
+            rest += paragraphs(item.paragraphs, place)
+        elif item.paragraphs:
+            headings.append(Block("\n".join(item.paragraphs), "heading", 1, place))
     return headings + rest
 
 
-def _put(blocks: list[Block], text: str, kind: str, place: Location) -> None:
+def _pieces(found: Block) -> Iterator[Block]:
     """A block, cut where it is too long for one."""
-    for at in range(0, len(text), OFFICE_BLOCK_CHARS):
-        piece = text[at : at + OFFICE_BLOCK_CHARS]
-        blocks.append(Block(piece, kind, int(kind == "heading"), place))
+    for at in range(0, len(found.text), OFFICE_BLOCK_CHARS):
+        text = found.text[at : at + OFFICE_BLOCK_CHARS]
+        yield Block(text, found.kind, found.level, found.location)

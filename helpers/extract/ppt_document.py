@@ -10,10 +10,10 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from helpers.errors import limit_reached
-from helpers.extract.art_records import Record, records
+from helpers.extract.art_records import RECORDS, Record, records
 from helpers.extract.codepages import WIDE
 from helpers.extract.ppt_records import DOCUMENT, SLIDE, Presentation, corrupt
 from helpers.extract.ppt_shapes import Text, outline_texts
@@ -24,16 +24,20 @@ SMALLER = "Split the presentation."
 
 _LIST, _ENTRY = 0x0FF0, 0x03F3
 _SLIDE_LIST, _MASTER_LIST, _NOTES_LIST = 0, 1, 2  # instances of lists
-_SLIDE_FACTS = 0x03EF
+_SLIDE_FACTS, _DRAWING = 0x03EF, 0x040C
 _MARGINS, _MARGIN_FACTS, _STRING = 0x0FD9, 0x0FDA, 0x0FBA
 _TAGS, _TAG, _TAG_DATA, _COMMENT = 0x1388, 0x138A, 0x138B, 0x2EE0
 _OBJECTS, _EMBEDDED, _OBJECT_FACTS = 0x0409, 0x0FCC, 0x0FC3
+_HOLDERS = (_TAGS, _TAG, _TAG_DATA, _COMMENT)
 _COMMENT_SIGNS = _COMMENT.to_bytes(2, "little")
 _LEAST_MARGINS = 20  # bytes of headers and footers with a text
 _SHOWN = {1: 0x10, 2: 0x20}  # instance of a header's or footer's text → the mark that shows it
 _FOLLOWS_MASTER = 0x1
-_ENTRY_FACTS = struct.Struct("<IIiI").unpack_from
+_HEAD = struct.Struct("<2xHI").unpack_from
+_ENTRY_FACTS = struct.Struct("<I8xI").unpack_from
 _SLIDE_LINKS = struct.Struct("<IIH").unpack_from
+
+Span: TypeAlias = tuple[int, int]  # from which byte to which
 
 
 class Entry(NamedTuple):
@@ -45,12 +49,38 @@ class Entry(NamedTuple):
     texts: list[Text]
 
 
-class Facts(NamedTuple):
-    """Of a slide: identities of its notes page and of the master whose objects it shows, 0 for
-    none."""
+class Page:
+    """A slide, notes page or master, and where in `data` its drawings, its own headers and
+    footers and what may hold comments begin and end. `notes` and `master` are identities of a
+    slide's notes page and of the master whose objects it shows, 0 for none."""
 
-    notes: int = 0
-    master: int = 0
+    __slots__ = ("data", "drawings", "holders", "margins", "master", "notes")
+
+    def __init__(self, data: bytes, at: int, end: int) -> None:
+        """Find the records that matter in one pass."""
+        self.data = data
+        self.drawings: list[Span] = []
+        self.holders: list[Record] = []
+        self.margins: Span | None = None
+        facts = -1
+        while at + 8 <= end:
+            kind, size = _HEAD(data, at)
+            start = at + 8
+            at = start + size
+            if at > end:
+                at = end
+            if kind == _DRAWING:
+                if len(self.drawings) < RECORDS:
+                    self.drawings.append((start, at))
+            elif kind == _SLIDE_FACTS:
+                if facts < 0 and at - start >= 22:
+                    facts = start
+            elif kind == _MARGINS:
+                self.margins = self.margins or (start, at)
+            elif kind in _HOLDERS and data.find(_COMMENT_SIGNS, start - 8, at) >= 0:
+                self.holders.append((kind, 0, start, at))
+        master, self.notes, marks = (0, 0, 0) if facts < 0 else _SLIDE_LINKS(data, facts + 12)
+        self.master = master if marks & _FOLLOWS_MASTER else 0
 
 
 @dataclass(slots=True)
@@ -82,36 +112,26 @@ def read_document(presentation: Presentation) -> Document:
     return found
 
 
-def facts_of(slide: bytes, parts: list[Record]) -> Facts:
-    """What a slide's record says of it; `parts` are its records."""
-    for kind, _, start, end in parts:
-        if kind == _SLIDE_FACTS and end - start >= 22:
-            master, notes, marks = _SLIDE_LINKS(slide, start + 12)
-            return Facts(notes, master if marks & _FOLLOWS_MASTER else 0)
-    return Facts()
-
-
-def margin_texts(page: bytes, parts: list[Record]) -> list[str] | None:
+def margin_texts(page: Page) -> list[str] | None:
     """Header and footer that a page has for itself, None where it has none."""
-    for kind, _, start, end in parts:
-        if kind == _MARGINS:
-            return _margin_texts(page, start, end) if end - start >= _LEAST_MARGINS else []
-    return None
+    if page.margins is None:
+        return None
+    start, end = page.margins
+    return _margin_texts(page.data, start, end) if end - start >= _LEAST_MARGINS else []
 
 
-def comments(slide: bytes, parts: list[Record]) -> Iterator[str]:
+def comments(page: Page) -> Iterator[str]:
     """The texts of a slide's comments."""
-    holders = [p for p in parts if p[0] in (_TAGS, _TAG, _TAG_DATA, _COMMENT)]
-    waiting = [([p for p in holders if slide.find(_COMMENT_SIGNS, p[2] - 8, p[3]) >= 0], 0)]
+    data, waiting = page.data, [(page.holders, 0)]
     while waiting:
         inside, depth = waiting.pop()
         for kind, _, first, last in inside:
             if kind in (_TAGS, _TAG, _TAG_DATA) and depth < 4:
-                waiting.append((records(slide, first, last), depth + 1))
+                waiting.append((records(data, first, last), depth + 1))
             elif kind == _COMMENT:
-                for name, instance, inner, stop in records(slide, first, last):
+                for name, instance, inner, stop in records(data, first, last):
                     if name == _STRING and instance == 1:
-                        text = _string(slide, inner, stop)
+                        text = _string(data, inner, stop)
                         yield text.replace("\r", "\n").strip()
 
 
@@ -145,22 +165,22 @@ def _objects(data: bytes, start: int, end: int) -> dict[int, int]:
     return found
 
 
-def _entries(data: bytes, start: int, end: int) -> Iterator[Entry]:
+def _entries(data: bytes, at: int, end: int) -> list[Entry]:
     """The entries of a list, each with the texts up to the next."""
-    begun: tuple[int, int, int] | None = None
-    for kind, _, inner, stop in records(data, start, end):
-        if kind == _ENTRY and stop - inner >= 16:
-            if begun is not None:
-                yield _entry(data, begun, inner - 8)
-            number, _, _, identity = _ENTRY_FACTS(data, inner)
-            begun = number, identity, stop
-    if begun is not None:
-        yield _entry(data, begun, end)
+    begun: list[tuple[int, int]] = []  # from which to which byte an entry's own record reaches
+    while at + 8 <= end:
+        kind, size = _HEAD(data, at)
+        start = at
+        at += 8 + size
+        if kind == _ENTRY and size >= 16 and start + 24 <= end and len(begun) < RECORDS:
+            begun.append((start, at))
+    ends = [*(start for start, _ in begun[1:]), end]
+    return [_entry(data, *entry, ends[place]) for place, entry in enumerate(begun)]
 
 
-def _entry(data: bytes, begun: tuple[int, int, int], end: int) -> Entry:
-    number, identity, start = begun
-    return Entry(number, identity, outline_texts(data, start, end) if start < end else [])
+def _entry(data: bytes, start: int, stop: int, end: int) -> Entry:
+    number, identity = _ENTRY_FACTS(data, start + 8)
+    return Entry(number, identity, outline_texts(data, stop, end) if stop < end else [])
 
 
 def _margin_texts(data: bytes, start: int, end: int) -> list[str]:

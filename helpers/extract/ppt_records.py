@@ -10,7 +10,7 @@ from __future__ import annotations
 import io
 import struct
 from collections.abc import Iterator
-from typing import BinaryIO, cast
+from typing import BinaryIO, TypeAlias, cast
 
 from helpers.errors import Unread, limit_reached
 from helpers.extract.art_records import HEADER
@@ -28,6 +28,9 @@ _ENCRYPTED_TOKEN = 0xF3D1C4DF
 _HELD_BYTES = 16 * 1024 * 1024  # of a stream that is held whole
 _EDITS = 10_000  # edits of one file that are followed
 _PERSISTED = 0x100000  # numbers a persist directory can name
+
+# Kind of a record, and the bytes that hold its content from which to which.
+Place: TypeAlias = tuple[int, bytes, int, int]
 
 
 class Presentation:
@@ -63,17 +66,29 @@ class Presentation:
         return None if offset is None else self.record_at(offset)
 
     def record_at(self, offset: int) -> tuple[int, bytes] | None:
+        found = self._place_at(offset)
+        return None if found is None else (found[0], found[1][found[2] : found[3]])
+
+    def place(self, number: int) -> Place | None:
+        """A live record without a copy of its content; None where it is missing."""
+        offset = self.live.get(number)
+        return None if offset is None else self._place_at(offset)
+
+    def _place_at(self, offset: int) -> Place | None:
         if self._held:
-            if offset + 8 > self._length:
+            start = offset + 8
+            if start > self._length:
                 return None
             _, kind, size = HEADER.unpack_from(self._held, offset)
-            return kind, self._held[offset + 8 : offset + 8 + min(size, OLE_PART_BYTES)]
+            end = start + (size if size < OLE_PART_BYTES else OLE_PART_BYTES)
+            return kind, self._held, start, end if end < self._length else self._length
         self._stream.seek(offset)
         head = self._stream.read(8)
         if len(head) < 8:
             return None
         _, kind, size = HEADER.unpack(head)
-        return kind, self._stream.read(min(size, OLE_PART_BYTES))
+        content = self._stream.read(min(size, OLE_PART_BYTES))
+        return kind, content, 0, len(content)
 
     def numbers_of(self, kind: int) -> Iterator[int]:
         """The numbers of the live records of a kind."""

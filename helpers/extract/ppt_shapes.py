@@ -8,6 +8,7 @@ charts and other embedded objects.
 
 from __future__ import annotations
 
+import codecs
 import re
 import struct
 from collections.abc import Callable, Iterator, Sequence
@@ -15,7 +16,6 @@ from typing import NamedTuple
 
 from helpers.extract.art_records import (
     DESCRIPTION,
-    HEADER,
     IS_TABLE,
     MORE_OPTIONS,
     OPTIONS,
@@ -26,7 +26,6 @@ from helpers.extract.art_records import (
     said,
 )
 from helpers.extract.blocks import CELL_SEPARATOR
-from helpers.extract.codepages import WIDE
 from helpers.extract.symbols import AS_TRANSLATION
 
 TITLE, CENTER_TITLE, OTHER = 0, 6, 4
@@ -44,26 +43,35 @@ _SAYING = (WORD_ART, DESCRIPTION)
 _FACTS = 0xF00A
 _DEPTH = 64  # groups within groups
 
-# A shape of the usual form from behind its properties to the first letter of its text: place,
-# placeholder, text box, kind of text.
-_USUAL = re.compile(
-    rb"(?:..\x10\xf0\x08\0\0\0.{8})?"
-    rb"(?:..\x11\xf0\x10\0\0\0..\xc3\x0b\x08\0\0\0.{4}(.).{3})?"
-    rb"(?:..\x0d\xf0(.{4})..\x9f\x0f\x04\0\0\0(.).{3}(?:..([\xa0\xa8])\x0f(.{4}))?)?",
+# The heads of a shape, of its facts and of what follows them; most are made so, and further than
+# to the first letter of their text nothing but sizes has to be followed.
+_HEADS_BYTES = 32
+_HEADS = struct.Struct("<2xHI2xHI8xHHI").unpack_from
+# Behind the properties: its place, which placeholder it is, text box, kind of text, letters.
+_TO_LETTERS = re.compile(
+    rb"(?:..\x10\xf0\x08\0\0\0.{8}|)"
+    rb"(?:..\x11\xf0\x10\0\0\0..\xc3\x0b\x08\0\0\0.{4}(.).{3}|)"
+    rb"(?:..\x0d\xf0.{4}..\x9f\x0f\x04\0\0\0.{4}(?:..([\xa0\xa8])\x0f.{4}|)|)",
     re.DOTALL,
-)
-_BARE = re.compile(rb"..\x09\xf0\x10\0\0\0.{16}..\x0a\xf0\x08\0\0\0.{8}", re.DOTALL)
-_TELL_LOOKS = (0x0FA1, 0x0FAA, 0x0FA6)  # what follows a text: styles, languages, rulers
+).match
+# Backwards from the letters: how many there are, the kind of text, the size of the box.
+_BOX_BYTES = 28
+_BOX = struct.Struct("<4xI8xB7xI").unpack_from
+_BARE = re.compile(  # a shape that stands for its group and says nothing else
+    rb"..\x04\xf0\x28\0\0\0..\x09\xf0\x10\0\0\0.{16}..\x0a\xf0\x08\0\0\0.{8}", re.DOTALL
+).match
+_BARE_BYTES = 48
+_HEAD = struct.Struct("<2xHI").unpack_from
+_TELL_LOOKS = frozenset((0x0FA1, 0x0FAA, 0x0FA6))  # behind a text: styles, languages, rulers
 _USUAL_HEADS = struct.Struct("<2xHI2xHI8x2xHI").unpack_from
-_TWO_HEADS = struct.Struct("<2xHI8xHHI").unpack_from
-_CONTROL = re.compile("[\0-\x08\x0b\x0c\x0e-\x1f\x7f\uf000-\uf0ff]")
+_IS_PLAIN = re.compile(r"[ -~\x80-\uefff\r]*").fullmatch  # nothing to clean but line ends
 _CLEAN = {
     **dict.fromkeys([*range(9), *range(0x0C, 0x0D), *range(0x0E, 0x20), 0x7F]),
     0x0B: "\n",
     **AS_TRANSLATION,
 }
-_SPEAKING = re.compile(  # numbers of records and of properties with a text
-    rb"[\x9e\xa0\xa8\xba]\x0f|\xc1\x0b|\x81[\x83\xc3]|\xc0[\x80\xc0]"
+_SPEAKING = re.compile(  # in all numbers of records and of properties with a text, and in others
+    rb"[\x81\x9e\xa0\xa8\xba\xc0\xc1][\x0b\x0f\x80\x83\xc0\xc3]"
 )
 _USUAL_DRAWING = (_DRAWING, 0xF008, 8, _GROUP)
 _LATIN_1_GAP = {
@@ -77,6 +85,9 @@ class Text(NamedTuple):
     kind: int
     placeholder: int
     paragraphs: list[str]
+
+
+_make = tuple.__new__  # half the time that the class itself takes
 
 
 def _nothing(number: int) -> str:
@@ -98,10 +109,10 @@ class Row(NamedTuple):
     placeholder: int = 0
 
 
-def is_silent(page: bytes) -> bool:
-    """Whether nothing on a page can say anything: no text, header or footer, object or property
-    that holds a text is in it. Far quicker than to look at its shapes."""
-    return _SPEAKING.search(page) is None
+def is_silent(data: bytes, start: int, end: int) -> bool:
+    """Whether surely nothing on a page can say anything: no text, header or footer, object or
+    property that holds a text is in it. Far quicker than to look at its shapes."""
+    return _SPEAKING.search(data, start, end) is None
 
 
 def outline_texts(data: bytes, start: int, end: int) -> list[Text]:
@@ -109,15 +120,14 @@ def outline_texts(data: bytes, start: int, end: int) -> list[Text]:
     return list(_texts(data, start, end, 0, Held()))
 
 
-def drawing_texts(data: bytes, drawing: Record, held: Held) -> list[Text | Row]:
+def drawing_texts(data: bytes, start: int, end: int, held: Held) -> list[Text | Row]:
     """What the shapes of a drawing say."""
     told: tuple[Held, list[Text | Row]] = held, []
-    _, _, start, end = drawing
     if end - start >= 32:
         outer, outer_size, facts, size, group, group_size = _USUAL_HEADS(data, start)
         begun, last = start + 32 + group_size, start + 8 + outer_size
         if (outer, facts, size, group) == _USUAL_DRAWING and begun <= last == end:
-            _members(data, start + 32, begun, told, 1)
+            _group(data, start + 32, begun, told, 1)
             _members(data, begun, end, told, 0)
             return told[1]
     for kind, _, first, last in records(data, start, end):
@@ -126,81 +136,97 @@ def drawing_texts(data: bytes, drawing: Record, held: Held) -> list[Text | Row]:
     return told[1]
 
 
-def _members(
+def _group(
     data: bytes, start: int, end: int, told: tuple[Held, list[Text | Row]], depth: int
 ) -> None:
-    """What the shapes and groups that follow each other say; where they are the members of a
-    group, the first of them is the group itself, and tells whether it is a table."""
+    """What a group says. The first of its members is the group itself, and tells whether it is
+    a table."""
+    if _BARE(data, start, end):
+        start += _BARE_BYTES
+    elif start + 8 <= end:
+        kind, size = _HEAD(data, start)
+        first = start + 8
+        last = min(first + size, end)
+        if kind == _SHAPE and _is_table(data, first, last):
+            told[1].extend(_table(data, (last, end), told[0]))
+            return
+    _members(data, start, end, told, depth)
+
+
+def _members(
+    data: bytes, at: int, end: int, told: tuple[Held, list[Text | Row]], depth: int
+) -> None:
+    """What the shapes and groups that follow each other say."""
     held, found = told
-    unpack, at = HEADER.unpack_from, start
     while at + 8 <= end:
-        head, kind, size = unpack(data, at)
+        if behind := _usual(data, at, end, found):
+            at = behind
+            continue
+        kind, size = _HEAD(data, at)
         first = at + 8
-        last = at = min(first + size, end)
+        at = min(first + size, end)
         if kind == _SHAPE:
-            part = (kind, head >> 4, first, last)
-            if first == start + 8 and depth:
-                if _is_bare(data, first, last):
-                    continue
-                if _is_table(data, part):
-                    found += _table(data, (last, end), held)
-                    return
-            usual = _usual(data, first, last)
-            found += _shape(data, part, held) if usual is None else usual
+            found += _shape(data, first, at, held)
         elif kind == _GROUP and depth <= _DEPTH:
-            _members(data, first, last, told, depth + 1)
+            _group(data, first, at, told, depth + 1)
 
 
-def _usual(data: bytes, start: int, end: int) -> list[Text] | None:
-    """What a shape says that is made as most are: facts, properties without texts, its place,
-    what placeholder it is, text and nothing behind that tells more; None for any other."""
-    if end - start < 24:
-        return [] if _is_bare(data, start, end) else None
-    facts, size, head, kind, properties = _TWO_HEADS(data, start)
-    if facts != _FACTS or size != 8:
-        return [] if _is_bare(data, start, end) else None
-    at = start + 16
-    if kind == OPTIONS:
-        if properties != 6 * (head >> 4):  # the texts of properties stand behind their rows
-            return None
-        at += 8 + properties
-    match = _USUAL.match(data, at, end)
+def _usual(data: bytes, at: int, end: int, found: list[Text | Row]) -> int:
+    """Read a shape that is made as most are: facts, properties without texts, its place, what
+    placeholder it is, text and nothing behind that tells more. Where it ends; 0 for any other,
+    of which nothing is read."""
+    if end - at < _HEADS_BYTES:
+        return 0
+    kind, size, facts, facts_size, head, following, length = _HEADS(data, at)
+    last = at + 8 + size
+    if kind != _SHAPE or last > end or facts != _FACTS or facts_size != 8:
+        return 0
+    at += 24
+    if following == OPTIONS:
+        if length != 6 * (head >> 4):  # the texts of properties stand behind their rows
+            return 0
+        at += 8 + length
+    if at == last:
+        return last
+    match = _TO_LETTERS(data, at, last)
     if match is None:
-        return None
-    placeholder, box, text_kind, coding, length = match.groups()
-    begun = match.end()
-    if length is None:
-        return [] if begun == end else None
-    stop = at = begun + int.from_bytes(length, "little")
-    if match.end(2) + int.from_bytes(box, "little") != end or not begun < stop <= end:
-        return None
-    while at + 8 <= end:
-        _, kind, size = HEADER.unpack_from(data, at)
-        if kind not in _TELL_LOOKS:
-            return None
-        at += 8 + size
+        return 0
+    at = match.end()
+    placeholder, coding = match.groups()
+    if coding is None:
+        return last if at == last else 0
+    box_size, text_kind, length = _BOX(data, at - _BOX_BYTES)
+    stop = at + length
+    if at - 20 + box_size != last or not at < stop <= last or _tells_more(data, stop, last):
+        return 0
     number = placeholder[0] if placeholder else 0
-    text = _letters(data, begun, stop, coding[0])
-    return [Text(TITLE if number in _TITLE_PLACES else text_kind[0], number, _paragraphs(text))]
+    lines = _paragraphs(_letters(data, at, stop, coding[0]))
+    found.append(_make(Text, (TITLE if number in _TITLE_PLACES else text_kind, number, lines)))
+    return last
+
+
+def _tells_more(data: bytes, at: int, end: int) -> bool:
+    """Whether what follows a text is more than how it looks."""
+    while at + 8 <= end:
+        kind, size = _HEAD(data, at)
+        if kind not in _TELL_LOOKS:
+            return True
+        at += 8 + size
+    return False
 
 
 def _letters(data: bytes, start: int, end: int, kind: int) -> str:
     """The letters of a record; `kind` is that of the record, or its lower byte."""
-    if kind & 0xFF == _CHARS & 0xFF:
-        return data[start:end].decode(WIDE, "replace")
+    if kind & 0xFF == _CHARS & 0xFF:  # bytes.decode would look up the codec for each text
+        return codecs.utf_16_le_decode(data[start:end], "replace", True)[0]
     text = data[start:end].decode("latin-1")
     return text if text.isascii() else text.translate(_LATIN_1_GAP)
 
 
-def _is_bare(data: bytes, start: int, end: int) -> bool:
-    """Whether a shape stands for a group and says nothing else."""
-    return end - start == 40 and _BARE.match(data, start, end) is not None
-
-
-def _is_table(data: bytes, shape: Record) -> bool:
+def _is_table(data: bytes, start: int, end: int) -> bool:
     return any(
         part[0] in (MORE_OPTIONS, OPTIONS) and IS_TABLE in options(data, part, (IS_TABLE,))
-        for part in records(data, *shape[2:])
+        for part in records(data, start, end)
     )
 
 
@@ -210,7 +236,7 @@ def _table(data: bytes, span: tuple[int, int], held: Held) -> Iterator[Row]:
     for part in records(data, *span):
         if part[0] != _SHAPE:
             continue
-        texts = [line for found in _shape(data, part, held) for line in found.paragraphs]
+        texts = [line for found in _shape(data, *part[2:], held) for line in found.paragraphs]
         text = " ".join(" ".join(texts).split())
         if text:
             top, left = _place(data, part)
@@ -231,9 +257,10 @@ def _place(data: bytes, shape: Record) -> tuple[int, int]:
     return 0, 0
 
 
-def _shape(data: bytes, shape: Record, held: Held) -> Iterator[Text]:
+def _shape(data: bytes, first: int, last: int, held: Held) -> Iterator[Text]:
+    """What any shape says."""
     placeholder, boxes, art, picture, thing = 0, [], "", "", 0
-    for part in records(data, *shape[2:]):
+    for part in records(data, first, last):
         kind, _, start, end = part
         if kind == _TEXT_BOX:
             boxes.append((start, end))
@@ -292,7 +319,6 @@ def _paragraphs(text: str, marks: list[int] | tuple[()] = ()) -> list[str]:
             if mark < len(signs) and signs[mark] == "*":
                 signs[mark] = ""
         text = "".join(signs)
-    lines = text.split("\r")
-    if not all(map(str.isprintable, lines)) and _CONTROL.search(text):
-        lines = text.translate(_CLEAN).split("\r")
-    return list(filter(None, map(str.strip, lines)))
+    if not _IS_PLAIN(text):
+        text = text.translate(_CLEAN)
+    return list(filter(None, map(str.strip, text.split("\r"))))

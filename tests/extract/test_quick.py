@@ -16,6 +16,13 @@ def test_quick_blocks_and_locations_equal_those_of_the_constructors() -> None:
     assert place.as_dict() == quick.location("section", "Contract > Payment").as_dict()
 
 
+def test_quick_paragraphs_equal_those_of_the_constructors() -> None:
+    place = Location("slide", "slide 3", 3)
+    made = quick.paragraphs(iter(("one", "둘")), place)
+    assert made == [Block("one", location=place), Block("둘", location=place)]
+    assert repr(made[1]) == repr(Block("둘", location=place))
+
+
 def test_a_quick_row_equals_that_of_the_constructors() -> None:
     place = Location("sheet", "Sales row 7", 7, "Sales")
     assert quick.row("a | b", "table_row", "Sales", 7) == Block("a | b", "table_row", 0, place)
