@@ -7,6 +7,7 @@ read. Does not: read slide masters and layouts (their text is decoration), pictu
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import BinaryIO
@@ -21,6 +22,7 @@ from helpers.extract.embedded_objects import part_equation
 from helpers.extract.equations import read_equation
 from helpers.extract.markup import Attributes, OnEnd, OnStart, Scanner, first, names, severed, table
 from helpers.extract.opc import NAMESPACES, Package
+from helpers.extract.trimmed import bare, trimmed
 from helpers.limits import OFFICE_BLOCK_CHARS, OFFICE_RELATED_PARTS, OFFICE_TEXT_CHARS
 
 _SLIDE_BLOCKS = 2_000  # blocks of one slide held to bring its title to the front
@@ -28,6 +30,16 @@ _RELATION = names("r:id", NAMESPACES)
 _TITLES = ("title", "ctrTitle", "vertTitle")
 _DECORATION = ("sldNum", "dt", "sldImg", "hdr")
 _FOOTER = "ftr"
+
+_SAID = "p r t br fld tbl tr tc"
+_LOOKS = re.compile(
+    "|".join(
+        (
+            bare("a", "rPr endParaRPr pPr bodyPr lstStyle tcPr extLst", r"a\d*", _SAID),
+            bare("p", "spPr grpSpPr xfrm style cNvSpPr", r"a\d*", _SAID),
+        )
+    ).encode()
+)
 
 _COMMENT_NAMESPACES = {
     **NAMESPACES,
@@ -113,7 +125,7 @@ class _Presentation:
 
         shapes = _Shapes(part, place, notes, self._footers, formula)
         held: list[Block] | None = []
-        for _ in shapes.scanner.scan(self._package.follow(part)):
+        for _ in shapes.scanner.scan(trimmed(self._package.follow(part), _LOOKS)):
             shapes.relieve()
             if held is None:
                 yield from shapes.found
