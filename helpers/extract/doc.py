@@ -21,7 +21,7 @@ from helpers.extract import doc_fib, properties
 from helpers.extract.blocks import Block, Context, Item, Location, Metadata, Notice
 from helpers.extract.codepages import codec_of_language
 from helpers.extract.compound import CompoundFile, Stream
-from helpers.extract.doc_body import NOWHERE, Body, Found
+from helpers.extract.doc_body import NOWHERE, Body, Found, Piece
 from helpers.extract.doc_fib import Bare
 from helpers.extract.doc_pages import Characters, Pages, Paragraphs
 from helpers.extract.doc_stories import (
@@ -116,11 +116,11 @@ class _Document:
         body = Body(self._paragraphs, self._styles, self._shown_thing, self._shown_image, boxes)
         for batch in body.read(self._stretches(*self.ranges["body"])):
             for found in batch if not titled else ():
-                if found.title and not titled:
+                if isinstance(found, Found) and found.title and not titled:
                     titled = True
                     yield Metadata(title=real_title(found.text))
             yield from self._located(batch)
-        yield from self._located(list(boxes.others()))
+        yield from self._located([*boxes.others()])
         for name in ("footnotes", "endnotes", "comments"):
             place = Location("part", name)
             for found in self.story(*self.ranges[name]):
@@ -134,7 +134,7 @@ class _Document:
     def story(self, first: int, last: int) -> Iterator[Found]:
         body = Body(self._paragraphs, self._styles, self._shown_thing, self._shown_image)
         for batch in body.read(self._stretches(first, last)):
-            yield from batch
+            yield from (Found(piece) if isinstance(piece, str) else piece for piece in batch)
 
     def _shown_thing(self, place: int) -> str:
         """What an embedded thing shows: equations do, in their sentence."""
@@ -175,18 +175,24 @@ class _Document:
             raise limit_reached("Text", self._chars, OFFICE_TEXT_CHARS, "code points", _SPLIT)
         return Block(found.text, found.kind, found.level, place)
 
-    def _located(self, batch: list[Found]) -> list[Block]:
+    def _located(self, batch: list[Piece]) -> list[Block]:
         """Blocks of the body, under the heading they stand under."""
-        self._chars += sum([len(found.text) for found in batch])
+        paragraph = self._outline.paragraph
+        blocks = [
+            block(piece, "paragraph", paragraph()) if isinstance(piece, str) else self._set(piece)
+            for piece in batch
+        ]
+        self._chars += sum([len(made.text) for made in blocks])
         if self._chars > OFFICE_TEXT_CHARS:
             raise limit_reached("Text", self._chars, OFFICE_TEXT_CHARS, "code points", _SPLIT)
-        heading, paragraph = self._outline.heading, self._outline.paragraph
-        return [
-            Block(text, kind, level, heading(text, level))
-            if level
-            else block(text, kind, paragraph())
-            for text, kind, level, _ in batch
-        ]
+        return blocks
+
+    def _set(self, found: Found) -> Block:
+        """A heading or a row as a block."""
+        text, kind, level, _ = found
+        if level:
+            return Block(text, kind, level, self._outline.heading(text, level))
+        return block(text, kind, self._outline.paragraph())
 
 
 class _Boxes:

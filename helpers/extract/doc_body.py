@@ -1,46 +1,31 @@
 """From stretches of a Word document's text to paragraphs, headings and table rows.
 
-Promises: field codes are left out and their results kept; a row is one piece of text, rows of a
-table inside a cell stand after the row that holds it; a paragraph or row without end is cut, so
-that memory stays flat. Does not: read bytes, or place what it found.
+Promises: a row is one piece of text, rows of a table inside a cell stand after the row that holds
+it; a paragraph or row without end is cut, so that memory stays flat. Paragraphs of one look are
+taken together: a long document is some thousand of them with the same few looks.
+Does not: read bytes, or place what it found.
 """
 
 from __future__ import annotations
 
-import re
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
-from itertools import accumulate
-from typing import NamedTuple, Protocol
+from itertools import accumulate, groupby
+from typing import NamedTuple, Protocol, TypeAlias
 
 from helpers.extract.blocks import CELL_SEPARATOR
-from helpers.extract.codepages import WIDE
-from helpers.extract.doc_fields import shown
 from helpers.extract.doc_pages import Paragraphs
+from helpers.extract.doc_signs import Signs, is_unclean
 from helpers.extract.doc_sprms import Look
 from helpers.extract.doc_styles import StyleSheet
-from helpers.extract.doc_text import FIRST_IMAGE, FIRST_THING, Stretch, decoded
-from helpers.extract.symbols import AS_TRANSLATION
+from helpers.extract.doc_text import Stretch, decoded
 from helpers.limits import OFFICE_BLOCK_CHARS
 
-FIELD_CODE_CHARS = 16_384  # code points of one field's code; a longer one is a stray mark
 NOWHERE = 1 << 32  # beyond every position of a text
-FIELD_DEPTH = 64  # fields within fields; deeper ones are stray marks
 ROW_CELLS = 63  # cells of one row, as Word has it
 _HELD_CHARS = 16 * OFFICE_BLOCK_CHARS  # code points of one table row held before it is cut
 
-_MARK = re.compile("[\x07\x0c]")
-_FIELD = re.compile("[\x13-\x15\U000f0000-\U000fff00\U00100000-\U0010ff00]")
-_CONTROLS = bytes([*range(7), 8, 11, *range(14, 32), 127])
-_HALVES = re.compile("[\ud800-\udfff]")
-_FIRST_THING, _FIRST_IMAGE = chr(FIRST_THING), chr(FIRST_IMAGE)
-_CELL, _BEGIN, _SEPARATOR = "\x07", "\x13", "\x14"
-_CLEAN = {
-    **dict.fromkeys([*range(9), *range(0x0E, 0x20), 0x7F]),
-    0x0B: "\n",
-    0x0E: "\n",
-    0x1E: "\u2011",
-    **AS_TRANSLATION,
-}
+_CELL, _SECTION = "\x07", "\x0c"
 
 
 class Found(NamedTuple):
@@ -52,6 +37,9 @@ class Found(NamedTuple):
     title: bool = False
 
 
+Piece: TypeAlias = str | Found  # a paragraph of body text is its text alone
+
+
 class Beside(Protocol):
     """What stands beside the text: `next` is the position of the next one, `taken` gives all
     up to a position."""
@@ -61,13 +49,18 @@ class Beside(Protocol):
     def taken(self, upto: int) -> list[Found]: ...
 
 
-class _Field:
-    """A field that is open: whether its code is being read, the code so far, its length."""
+class _Lines(NamedTuple):
+    """The paragraphs of a stretch: their texts and what has no end, where in the stretch each
+    ends and with which sign, their looks, the position of the stretch, the charset they are still
+    to be decoded with, and whether there may be anything in them to clean."""
 
-    def __init__(self) -> None:
-        self.in_code = True
-        self.code: list[str] = []
-        self.size = 0
+    lines: list[str]
+    marks: list[int]
+    signs: str
+    looks: list[Look]
+    first: int
+    codec: str | None
+    unclean: bool
 
 
 class _Table:
@@ -95,16 +88,15 @@ class Body:
         of, by its place among all of them."""
         self._paragraphs, self._styles, self._boxes = paragraphs, styles, boxes
         self._known = paragraphs.known
-        self._shown_thing, self._shown_image = shown_thing, shown_image
+        self._signs = Signs(shown_thing, shown_image)
         self._next_box = boxes.next if boxes else NOWHERE
-        self._out: list[Found] = []
+        self._out: list[Piece] = []
         self._tables: list[_Table] = []
         self._parts: list[tuple[str, str | None]] = []
         self._size = 0
-        self._fields: list[_Field] = []  # the fields around
         self._last_was_cell = False
 
-    def read(self, stretches: Iterable[Stretch]) -> Iterator[list[Found]]:
+    def read(self, stretches: Iterable[Stretch]) -> Iterator[list[Piece]]:
         """All paragraphs and rows of a story, as many at a time as a stretch completes."""
         for stretch in stretches:
             self._take(stretch)
@@ -114,50 +106,75 @@ class Body:
         self._end("\r", Look())
         while self._tables:
             self._leave()
-        for line in "".join(self._stray()).split("\n"):
-            self._put(self._clean(line).strip(), Look())
+        for line in "".join(self._signs.stray()).split("\n"):
+            self._put(self._signs.clean(line).strip(), Look())
         yield self._out
         self._out = []
 
     def _take(self, stretch: Stretch) -> None:
         text, first, place, width, codec, extra = stretch
-        lines, marks = _lines(text)
-        looks = self._paragraphs.at([place + width * mark for mark in marks], extra)
-        parts, tables, fields, levels = self._parts, self._tables, self._fields, self._styles.levels
-        put = self._out.append
-        unclean = not all(map(str.isprintable, lines)) and _is_unclean(text)
-        by_rows = self._known and not (unclean or codec)
-        done = 0  # paragraphs that were taken with the row they belong to
-        for number, (line, mark, look) in enumerate(zip(lines, marks, looks, strict=False)):
-            if number < done:
-                continue
-            sign = text[mark]
-            if look.depth or parts or tables or codec or sign == _CELL:
-                if by_rows and look.depth == 1 and not (parts or fields):
-                    done = _whole_row(number, lines, looks)
-                    last = marks[done - 1] if done else 0
-                    if (
-                        done
-                        and first + last < self._next_box
-                        and text.count(_CELL, mark, last + 1) == done - number
-                        and self._put_row(lines[number:done], looks[done - 1].header)
-                    ):
-                        continue
-                    done = 0
-                if line:
-                    parts.append((line, codec))
-                self._end(sign, look)
-            elif line:
-                if unclean or fields:
-                    line = self._clean(line)
-                line = line.strip()
-                if line:
-                    plain = look.outline < 0 and look.style not in levels
-                    put(Found(line) if plain else self._found(line, look))
-            if first + mark >= self._next_box:
-                self._take_boxes(first + mark)
+        lines, marks, signs = _lines(text)
+        ends = [place + width * mark + width for mark in marks]
+        looks = self._paragraphs.at(ends, width, extra)
+        held = _Lines(lines, marks, signs, looks, first, codec, is_unclean(text))
+        at = end = 0
+        for _, alike in groupby(looks):
+            end += len(list(alike))
+            while at < end:
+                at = self._taken(held, at, end)
         if lines[-1]:
-            self._rest(lines[-1], codec, place + (len(text) - 1) * width, extra)
+            self._rest(lines[-1], stretch)
+
+    def _taken(self, held: _Lines, at: int, end: int) -> int:
+        """Take a paragraph, or many of one look that end before `end`, or a row; the number of
+        the one behind them."""
+        look, sign, codec = held.looks[at], held.signs[at], held.codec
+        if look.depth or self._parts or codec or sign == _CELL:
+            behind = self._whole_row(held, at) if look.depth == 1 else 0
+            if not behind:
+                if held.lines[at]:
+                    self._parts.append((held.lines[at], codec))
+                self._end(sign, look)
+                behind = at + 1
+        else:
+            behind = self._alike(held, at, end)
+        reached = held.first + held.marks[behind - 1]
+        if reached >= self._next_box:
+            self._take_boxes(reached)
+        return behind
+
+    def _alike(self, held: _Lines, at: int, end: int) -> int:
+        """Take paragraphs of one look outside of tables, up to the next cell or text box."""
+        while self._tables:
+            self._leave()
+        lines, marks, signs, looks, first, _, unclean = held
+        if first + marks[end - 1] >= self._next_box:
+            end = bisect_left(marks, self._next_box - first, at, end) + 1
+        cell = signs.find(_CELL, at, end)
+        if cell >= 0:
+            end = cell
+        texts, look = lines[at:end], looks[at]
+        if unclean or self._signs.fields:
+            texts = [self._signs.clean(text) for text in texts if text]
+        filled = filter(None, map(str.strip, texts))
+        if look.outline < 0 and look.style not in self._styles.levels:
+            self._out += filled
+        else:
+            self._out += [self._found(text, look) for text in filled]
+        return end
+
+    def _whole_row(self, held: _Lines, at: int) -> int:
+        """Take a row of paragraphs and nothing else: the number of the one behind it, 0 where it
+        is more than that."""
+        if not self._known or held.unclean or held.codec or self._parts or self._signs.fields:
+            return 0
+        behind = _row_end(at, held.lines, held.looks)
+        if not behind or held.first + held.marks[behind - 1] >= self._next_box:
+            return 0
+        if held.signs.count(_CELL, at, behind) < behind - at:
+            return 0
+        done = self._put_row(held.lines[at:behind], held.looks[behind - 1].header)
+        return behind if done else 0
 
     def _put_row(self, lines: list[str], header: bool) -> bool:
         """A row whose cells are a paragraph each, its last line is empty; False where it is more
@@ -179,12 +196,14 @@ class Body:
         self._last_was_cell = False
         return True
 
-    def _rest(self, text: str, codec: str | None, place: int, extra: bytes) -> None:
+    def _rest(self, text: str, stretch: Stretch) -> None:
         """The beginning of a paragraph whose mark is in the next stretch."""
-        self._parts.append((text, codec))
+        self._parts.append((text, stretch.codec))
         self._size += len(text)
         if self._size > OFFICE_BLOCK_CHARS:
-            self._put(self._text(), *self._paragraphs.at([place], extra))
+            end = stretch.place + stretch.width * len(stretch.text)
+            (look,) = self._paragraphs.at([end], stretch.width, stretch.extra)
+            self._put(self._text(), look)
 
     def _take_boxes(self, upto: int) -> None:
         """Text boxes stand after the paragraph that anchors them."""
@@ -241,61 +260,7 @@ class Body:
             text = _joined(parts)
         parts.clear()
         self._size = 0
-        return self._clean(text).strip()
-
-    def _clean(self, text: str) -> str:
-        if not self._fields and not _is_unclean(text):
-            return text
-        if self._fields or _FIELD.search(text):
-            text = self._without_codes(text)
-        if _HALVES.search(text):
-            text = text.encode(WIDE, "surrogatepass").decode(WIDE, "replace")
-        return text.translate(_CLEAN)
-
-    def _without_codes(self, text: str) -> str:
-        kept: list[str] = []
-        at = 0
-        for match in _FIELD.finditer(text):
-            self._pass(text[at : match.start()], kept)
-            at = match.end()
-            if match.group() == _BEGIN:
-                self._fields.append(_Field())
-                if len(self._fields) > FIELD_DEPTH:
-                    kept += self._stray()
-            elif match.group() >= _FIRST_IMAGE:
-                self._pass(self._shown_image(ord(match.group()) - FIRST_IMAGE), kept)
-            elif match.group() >= _FIRST_THING:
-                if self._fields:
-                    self._fields[-1].in_code = False
-                self._pass(self._shown_thing(ord(match.group()) - FIRST_THING), kept)
-            elif self._fields and match.group() == _SEPARATOR:
-                self._fields[-1].in_code = False
-            elif self._fields:
-                field = self._fields.pop()
-                if field.in_code:
-                    self._pass(shown("".join(field.code)), kept)
-        self._pass(text[at:], kept)
-        self._pass("\n" if any(field.in_code for field in self._fields) else "", kept)
-        return "".join(kept)
-
-    def _pass(self, text: str, kept: list[str]) -> None:
-        """Text between two marks belongs to the nearest code around it, else to the document."""
-        if not text:
-            return
-        for field in reversed(self._fields):
-            if field.in_code:
-                field.code.append(text)
-                field.size += len(text)
-                if field.size > FIELD_CODE_CHARS:
-                    kept += self._stray()
-                return
-        kept.append(text)
-
-    def _stray(self) -> list[str]:
-        """What was taken for codes and is none: a mark stood alone."""
-        parts = [part for field in self._fields for part in field.code]
-        self._fields.clear()
-        return parts
+        return self._signs.clean(text).strip()
 
     def _found(self, text: str, look: Look) -> Found:
         style, styles = look.style, self._styles
@@ -321,7 +286,7 @@ class Body:
 
     # --- tables -----------------------------------------------------------------------------
 
-    def _sink(self, below: int) -> list[Found]:
+    def _sink(self, below: int) -> list[Found] | list[Piece]:
         """Where what leaves the table at that depth goes."""
         return self._tables[below - 1].cell if below > 0 else self._out
 
@@ -357,28 +322,7 @@ class Body:
         table.cells, table.held = [], 0
 
 
-def _is_unclean(text: str) -> bool:
-    """Whether a text holds control signs, halves of letters or the like; ten times as quick as a
-    pattern over the signs."""
-    if text.isprintable():
-        return False
-    try:
-        raw = text.encode()
-    except UnicodeEncodeError:
-        return True
-    if len(raw.translate(None, _CONTROLS)) != len(raw):
-        return True
-    if raw.isascii():
-        return False
-    # In UTF-8 signs of symbol fonts begin with EF 80 to EF 83, embedded things with F3 and F4.
-    if b"\xf3" in raw or b"\xf4" in raw:
-        return True
-    return b"\xef" in raw and (
-        b"\xef\x80" in raw or b"\xef\x81" in raw or b"\xef\x82" in raw or b"\xef\x83" in raw
-    )
-
-
-def _whole_row(number: int, lines: list[str], looks: list[Look]) -> int:
+def _row_end(number: int, lines: list[str], looks: list[Look]) -> int:
     """Of a paragraph that begins a row: the number of the one behind the row, if the row is
     complete and no table is inside it; else 0."""
     for at in range(number, min(number + ROW_CELLS, len(looks))):
@@ -390,17 +334,14 @@ def _whole_row(number: int, lines: list[str], looks: list[Look]) -> int:
     return 0
 
 
-def _lines(text: str) -> tuple[list[str], list[int]]:
+def _lines(text: str) -> tuple[list[str], list[int], str]:
     """The paragraphs of a text, what has no end behind them; where paragraphs, cells and
-    sections end."""
-    lines = text.split("\r")  # several times quicker than to look at every sign
-    if _CELL in text or "\x0c" in text:
-        lines = [piece for line in lines for piece in _pieces(line)]
-    return lines, [end - 1 for end in accumulate(len(line) + 1 for line in lines[:-1])]
-
-
-def _pieces(line: str) -> list[str]:
-    return _MARK.split(line) if _CELL in line or "\x0c" in line else [line]
+    sections end, and with which sign."""
+    alike = text.replace(_CELL, "\r").replace(_SECTION, "\r")
+    lines = alike.split("\r")  # several times quicker than to look at every sign
+    marks = [end - 1 for end in accumulate(len(line) + 1 for line in lines[:-1])]
+    signs = "\r" * len(marks) if alike is text else "".join([text[mark] for mark in marks])
+    return lines, marks, signs
 
 
 def _cell_text(cell: list[Found]) -> str:

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import io
 import struct
-from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterator
 from typing import BinaryIO
 
 from helpers.extract.doc_sprms import Effect, Look, effect_of, look_of
@@ -72,23 +72,36 @@ class Paragraphs:
         self._pages, self._old, self._huge = pages, old, huge
         self._looks: dict[bytes, Look] = {}
         self._low = self._high = 0  # the offsets that the page in hand formats
-        self._ends: tuple[int, ...] = ()
+        self._ends: list[int] = []
         self._page: list[Look] = []
-        self._kept: dict[int, tuple[tuple[int, ...], list[Look]]] = {}
+        self._kept: dict[int, tuple[list[int], list[Look]]] = {}
 
     @property
     def known(self) -> bool:
         """Whether the document says anything about its paragraphs."""
         return len(self._pages) > 0
 
-    def at(self, places: Iterable[int], extra: bytes = b"") -> list[Look]:
-        """The paragraphs at offsets; `extra` are modifiers of the piece that holds them."""
-        found = []
-        for place in places:
-            if not self._low <= place < self._high:
-                self._turn(place)
-            found.append(self._page[bisect_right(self._ends, place)])
+    def at(self, ends: list[int], width: int, extra: bytes = b"") -> list[Look]:
+        """The paragraphs whose marks, of `width` bytes, end at the offsets, which ascend;
+        `extra` are modifiers of the piece that holds them."""
+        found: list[Look] = []
+        first = 0
+        while first < len(ends):
+            self._turn(ends[first] - width)
+            last = bisect_left(ends, self._high + width, first)
+            found += self._on_page(ends[first:last], width)
+            first = last
         return [self._modified(look, extra) for look in found] if extra else found
+
+    def _on_page(self, ends: list[int], width: int) -> list[Look]:
+        """The paragraphs that the page in hand formats. As a rule they are the very ones that
+        it lists, which spares looking for them one by one."""
+        listed, looks = self._ends, self._page
+        first = bisect_right(listed, ends[0] - width)
+        last = first + len(ends)
+        if listed[first:last] == ends:
+            return looks[first:last]
+        return [looks[bisect_right(listed, end - width)] for end in ends]
 
     def _modified(self, look: Look, extra: bytes) -> Look:
         over = look_of(look.style, extra, False)
@@ -99,11 +112,13 @@ class Paragraphs:
 
     def _turn(self, place: int) -> None:
         """Take the page for an offset in hand."""
+        if self._low <= place < self._high:
+            return
         index = self._pages.at(place)
         starts = self._pages.starts
         if index < 0:
             self._low, self._high = 0, starts[0] if starts else _FAR
-            self._ends, self._page = (), [_PLAIN]
+            self._ends, self._page = [], [_PLAIN]
             return
         if index not in self._kept:
             if len(self._kept) >= KEPT_PAGES:
@@ -113,33 +128,32 @@ class Paragraphs:
         self._high = starts[index + 1] if index + 1 < len(starts) else _FAR
         self._ends, self._page = self._kept[index]
 
-    def _parsed(self, page: bytes) -> tuple[tuple[int, ...], list[Look]]:
+    def _parsed(self, page: bytes) -> tuple[list[int], list[Look]]:
         """(where each paragraph ends, what it is), and one more for what lies behind them."""
         count = page[-1] if page else 0
         width = 7 if self._old else 13
         table = 4 * (count + 1)
         if not count or table + width * count >= PAGE_BYTES:
-            return (), [_PLAIN]
-        ends = struct.unpack_from(f"<{count}I", page, 4)
-        if self._old:
-            raws = [_old_raw(page, 2 * at) for at in page[table : table + width * count : width]]
-        else:
-            raws = [_raw(page, 2 * at) for at in page[table : table + width * count : width]]
-        known = self._looks
-        if len(known) >= KEPT_LOOKS:
-            known.clear()
-        looks = [known[raw] if raw in known else self._look(raw) for raw in raws]
-        looks.append(_PLAIN)
-        return (ends if list(ends) == sorted(ends) else tuple(sorted(ends))), looks
+            return [], [_PLAIN]
+        ends = sorted(struct.unpack_from(f"<{count}I", page, 4))
+        offsets = page[table : table + width * count : width]
+        raw_at = _old_raw if self._old else _raw
+        looks = {offset: self._look(raw_at(page, 2 * offset)) for offset in set(offsets)}
+        return ends, [*map(looks.__getitem__, offsets), _PLAIN]
 
     def _look(self, raw: bytes) -> Look:
+        known = self._looks
+        if raw in known:
+            return known[raw]
+        if len(known) >= KEPT_LOOKS:
+            known.clear()
         look = _PLAIN
         if len(raw) >= 2:
             style = raw[0] | raw[1] << 8
             look = look_of(style, raw[2:], self._old)
             if look.huge >= 0:
                 look = look_of(style, self._huge(look.huge), self._old)
-        self._looks[raw] = look
+        known[raw] = look
         return look
 
 
@@ -180,26 +194,32 @@ class Characters:
         if found is None:
             if len(self._kept) >= KEPT_PAGES:
                 self._kept.clear()
-            found = self._kept[index] = list(self._parsed(self._pages.page(index)))
+            found = self._kept[index] = self._parsed(self._pages.page(index))
         return found
 
-    def _parsed(self, page: bytes) -> Iterator[_Run]:
+    def _parsed(self, page: bytes) -> list[_Run]:
         count = page[-1] if page else 0
         table = 4 * (count + 1)
         if not count or table + count >= PAGE_BYTES:
-            return
+            return []
+        offsets = page[table : table + count]
+        effects = {offset: self._effect(page, 2 * offset) for offset in set(offsets)}
+        if not any(effects.values()):
+            return []
         places = struct.unpack_from(f"<{count + 1}I", page)
-        effects = self._effects
-        for number, offset in enumerate(page[table : table + count]):
-            if not offset:
-                continue
-            at = 2 * offset
-            raw = page[at + 1 : at + 1 + page[at]]
-            if raw in effects:
-                effect = effects[raw]
-            else:
-                if len(effects) >= KEPT_LOOKS:
-                    effects.clear()
-                effect = effects[raw] = effect_of(raw, self._old)
-            if effect is not None and places[number] < places[number + 1]:
-                yield places[number], places[number + 1], effect
+        found = []
+        for start, end, offset in zip(places, places[1:], offsets, strict=False):
+            effect = effects[offset]
+            if effect is not None and start < end:
+                found.append((start, end, effect))
+        return found
+
+    def _effect(self, page: bytes, at: int) -> Effect | None:
+        """What the modifiers at a place of a page do; 0 stands for none."""
+        raw = page[at + 1 : at + 1 + page[at]] if at else b""
+        known = self._effects
+        if raw not in known:
+            if len(known) >= KEPT_LOOKS:
+                known.clear()
+            known[raw] = effect_of(raw, self._old)
+        return known[raw]
