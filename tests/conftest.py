@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.accept.documents import Library
 from tests.source.tree import tree_digest
 
 REPOSITORY = Path(__file__).resolve().parent.parent
@@ -17,6 +18,7 @@ SHARED = Path(os.environ.get("RAGDOC_SHARED_DATA") or REPOSITORY.parent / "share
 INSTALLED_MODELS = Path(
     os.environ.get("RAGDOC_MODELS_DIR") or Path.home() / ".mcp-ragdoc" / "models"
 )
+RECOGNISED_S = 900  # seconds that recognising may take on a busy machine
 KEPT = {"RAGDOC_MODELS_DIR": os.devnull + "/models", "HF_HUB_CACHE": os.devnull + "/hub"}
 os.environ.update(KEPT)
 
@@ -44,6 +46,17 @@ def shared() -> Path:
     if not SHARED.is_dir():
         pytest.skip(f"no reference data at {SHARED} (set RAGDOC_SHARED_DATA)")
     return SHARED
+
+
+@pytest.fixture(scope="session")
+def recognised(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Library:
+    """The reference documents in an index, scans recognised where there is an engine. Made once:
+    recognising takes a minute. The manifest, which quotes the documents, is left out.
+    """
+    library = Library(tmp_path_factory.mktemp("recognised"), source=shared / "docs")
+    job = library.sync("--exclude", "/MANIFEST.tsv", timeout=RECOGNISED_S)
+    assert job["status"] == "done", job
+    return library
 
 
 @pytest.fixture(scope="session", autouse=True)

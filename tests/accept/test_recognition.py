@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.accept.documents import PICTURE_CLASSES, Outcome, outcomes, recognition, samples
+from tests.accept.documents import PICTURE_CLASSES, Library, Outcome, outcomes, recognition, samples
 from tests.recognize.programs import needs_tesseract, without_engine
 from tests.sync.stage import Stage, stage_in
 
@@ -27,12 +27,8 @@ def _outcomes(stage: Stage, shared: Path, *kinds: str) -> list[Outcome]:
 
 
 @pytest.fixture(scope="module")
-def read(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> list[Outcome]:
-    kinds = (*PICTURE_CLASSES, "text+ocr")
-    stage = _stage(tmp_path_factory.mktemp("recognised"), shared, *kinds)
-    job = stage.sync(timeout=SYNC_S)
-    assert job["status"] == "done"
-    return _outcomes(stage, shared, *kinds)
+def read(recognised: Library, shared: Path) -> list[Outcome]:
+    return _outcomes(recognised, shared, *PICTURE_CLASSES, "text+ocr")
 
 
 @needs_tesseract
@@ -54,6 +50,16 @@ def test_a_page_of_unknown_glyphs_is_never_indexed_as_their_numbers(read: list[O
     (unknown,) = [o for o in read if o.sample.path.endswith("type3_font_nomapping.pdf")]
     assert "(cid:" not in unknown.text
     assert unknown.text or unknown.code == "no_text"
+
+
+@needs_tesseract
+def test_pages_on_their_side_or_head_are_read(recognised: Library) -> None:
+    pages = recognised.rows(
+        "SELECT json_extract(location, '$.page'), text FROM chunk JOIN document"
+        " ON document.id = document_id WHERE path = 'pdf/ocrmypdf_cardinal.pdf'"
+    )
+    turned = {page for page, text in pages if "pressRECORDandPLAY" in "".join(text.split())}
+    assert turned >= {2, 3, 4}
 
 
 def test_without_an_engine_each_is_named_with_what_to_install(shared: Path, tmp_path: Path) -> None:

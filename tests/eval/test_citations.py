@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -20,11 +18,11 @@ import pytest
 from mcp import Client, StdioServerParameters, stdio_client
 
 from helpers.language.terms import index_terms, query_terms
+from tests.accept.documents import Library
 
 HERE = Path(__file__).resolve().parent
 FIRST = 3  # results in which the right place must stand
 SHARE = 0.9  # of the questions
-SYNC_S = 240  # seconds a sync may take on a busy machine
 _PARAGRAPHS = re.compile("paragraphs? ([0-9]+)(?:–([0-9]+))?")
 
 Answers = Sequence[tuple[Mapping[str, Any], Sequence[Mapping[str, Any]]]]
@@ -32,19 +30,15 @@ Answers = Sequence[tuple[Mapping[str, Any], Sequence[Mapping[str, Any]]]]
 
 @pytest.fixture(scope="module")
 def examples_answers(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> Answers:
-    state = tmp_path_factory.mktemp("examples")
-    return answers(repository, repository / "docs" / "examples", state, "citations_examples.json")
+    folder = tmp_path_factory.mktemp("examples")
+    examples = Library(folder, source=repository / "docs" / "examples")
+    assert examples.sync()["status"] == "done"
+    return answers(examples, "citations_examples.json")
 
 
 @pytest.fixture(scope="module")
-def reference_answers(
-    repository: Path, shared: Path, tmp_path_factory: pytest.TempPathFactory
-) -> Answers:
-    state = tmp_path_factory.mktemp("reference")
-    # The manifest quotes the documents; nobody would keep it among them.
-    return answers(
-        repository, shared / "docs", state, "citations.json", "--exclude", "/MANIFEST.tsv"
-    )
+def reference_answers(recognised: Library) -> Answers:
+    return answers(recognised, "citations.json")
 
 
 def test_every_example_question_is_answered_with_its_place(examples_answers: Answers) -> None:
@@ -84,15 +78,11 @@ def test_each_highlight_of_a_keyword_hit_in_the_reference_holds_a_matched_term(
 # --- asking --------------------------------------------------------------------------------
 
 
-def answers(repository: Path, folder: Path, state: Path, golden: str, *flags: str) -> Answers:
+def answers(library: Library, golden: str) -> Answers:
     """Each question of `golden` with its results, asked of one server over stdio."""
     questions = json.loads((HERE / golden).read_text(encoding="utf-8"))
-    words = ["--knowledge-dir", str(folder), "--data-dir", str(state), *flags]
-    sync = [sys.executable, str(repository / "rag_sync.py"), "--quiet", *words]
-    assert subprocess.run(sync, check=False, timeout=SYNC_S).returncode in (0, 1)
-    server = StdioServerParameters(
-        command=sys.executable, args=[str(repository / "rag_server.py"), *words]
-    )
+    command, *words = library.command("rag_server.py")
+    server = StdioServerParameters(command=command, args=words)
 
     async def ask() -> Answers:
         async with Client(stdio_client(server)) as client:

@@ -55,13 +55,6 @@ def real(tmp_path: Path) -> Iterator[Recogniser]:
 
 
 @needs_tesseract
-@pytest.mark.parametrize("page", [2, 3, 4])
-def test_pages_on_their_side_or_head_are_read(real: Recogniser, shared: Path, page: int) -> None:
-    path = shared / "docs" / "pdf" / "ocrmypdf_cardinal.pdf"
-    assert "pressRECORDandPLAY" in text(ask(real, path, Wanted("page", page)))
-
-
-@needs_tesseract
 def test_a_page_on_its_side_is_read_without_the_data_that_tells(
     tmp_path: Path, shared: Path
 ) -> None:

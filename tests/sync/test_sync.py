@@ -64,13 +64,13 @@ def test_every_script_is_printed_whatever_the_terminals_encoding(
     name = "ว่าง 비었음.txt"
     stage.write(name, "")
     environment = {**os.environ, "PYTHONIOENCODING": encoding}
-    synced = stage.run("rag_sync.py", "--json", env=environment)
+    synced = stage.run("rag_sync.py", "--json", cold=True, env=environment)
     assert [failure["path"] for failure in json.loads(synced.stdout)["failures"]] == [name]
     for words in (("--check",), ("--status",), ("--help",)):
-        shown = stage.run("rag_sync.py", *words, env=environment)
+        shown = stage.run("rag_sync.py", *words, cold=True, env=environment)
         assert (shown.returncode, shown.stderr) == (0, "")
         assert name in shown.stdout or words == ("--help",)
-    assert stage.run("rag_search.py", "--help", env=environment).returncode == 0
+    assert stage.run("rag_search.py", "--help", cold=True, env=environment).returncode == 0
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="names are bytes on Linux alone")
@@ -124,6 +124,7 @@ def test_force_that_was_stopped_is_taken_up_by_the_next_sync(stage: Stage, files
     job.files = files
     with pytest.raises(Cancelled):
         rag_sync.sync(stage.settings, job)
+    job.finish("cancelled")
     again = job.state().updated
     assert files <= again < 40
     assert stage.paths("file") and stage.problems() == []

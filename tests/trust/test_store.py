@@ -24,6 +24,7 @@ import pytest
 from helpers import service
 from helpers.errors import RagDocError, StoreError
 from helpers.store import database, schema
+from tests import doors
 from tests.sync.stage import Stage, stage_in
 
 Points = Callable[[int, int], int]
@@ -47,8 +48,7 @@ def written(stage: Stage, count: int, version: int = 1) -> None:
 def driven(stage: Stage, mode: str, number: int) -> subprocess.CompletedProcess[str]:
     """One sync under the driver."""
     words = stage.command("rag_sync.py", "--quiet", "--workers", "1")[2:]
-    command = [sys.executable, str(DRIVER), mode, str(number), *words]
-    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    return doors.run(DRIVER, [mode, str(number), *words])
 
 
 def whole(stage: Stage) -> bool:
