@@ -26,13 +26,23 @@ from tests.sync.stage import Stage, stage_in
 Damage = Callable[[Path], None]
 
 
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory, tiny_models: Path) -> Settings:
+    """One document with vectors, in an index that is only read."""
+    stage = stage_in(tmp_path_factory.mktemp("kept"))
+    return with_vectors(stage, replace(stage.settings, models_dir=tiny_models))
+
+
 @pytest.fixture
-def shelf(tmp_path: Path, tiny_models: Path) -> Settings:
-    """One document with vectors, and a models folder of its own."""
-    stage = stage_in(tmp_path)
+def shelf(kept: Settings, tmp_path: Path) -> Settings:
+    """The same with a models folder of its own."""
+    shutil.copytree(kept.models_dir, tmp_path / "own")
+    return replace(kept, models_dir=tmp_path / "own")
+
+
+def with_vectors(stage: Stage, settings: Settings) -> Settings:
+    """The settings, once there is a document that is found by meaning."""
     stage.write("fees.txt", "The fee for late payment is 300 baht.")
-    shutil.copytree(tiny_models, tmp_path / "own")
-    settings = replace(stage.settings, models_dir=tmp_path / "own")
     assert synced(stage, Models(), settings=settings)["status"] == "done"
     assert rag_search.search(SearchRequest("late fee"), settings)["mode"] == "hybrid"
     return settings
@@ -112,12 +122,13 @@ def test_a_model_swapped_under_a_running_server_is_told_and_words_answer(shelf: 
 
 
 def test_another_model_put_in_its_place_gets_its_own_vectors_with_the_next_sync(
-    shelf: Settings, tmp_path: Path, pinned: None
+    tmp_path: Path, tiny_models: Path, pinned: None
 ) -> None:
     """Two exports of the same shape: the vectors of the first never answer the second."""
-    first = replace(shelf, semantic_model_dir=tiny.export(tmp_path / "a", tiny.packed(2)))
-    second = replace(shelf, semantic_model_dir=tiny.export(tmp_path / "b", tiny.packed(3)))
-    stage = Stage(tmp_path)
+    stage = stage_in(tmp_path)
+    before = with_vectors(stage, replace(stage.settings, models_dir=tiny_models))
+    first = replace(before, semantic_model_dir=tiny.export(tmp_path / "a", tiny.packed(2)))
+    second = replace(before, semantic_model_dir=tiny.export(tmp_path / "b", tiny.packed(3)))
     for settings in (first, second):
         reason = rag_search.search(SearchRequest("late fee"), settings)["legs"]["semantic"]
         assert not reason["ran"] and "not prepared yet" in reason["reason"]
@@ -128,15 +139,22 @@ def test_another_model_put_in_its_place_gets_its_own_vectors_with_the_next_sync(
     assert stale["mode"] == "lexical" and "vectors" in stale["legs"]["semantic"]["reason"]
 
 
-@pytest.mark.parametrize("letter", ["ก", "가", "x", "🙂"])
+@pytest.mark.parametrize(
+    ("letter", "sample"), [("ก", 100_000), ("가", 20_000), ("x", 20_000), ("🙂", 100_000)]
+)
 def test_a_document_of_100_000_letters_without_a_space_is_embedded_whole(
-    tmp_path: Path, tiny_models: Path, letter: str
+    tmp_path: Path,
+    tiny_models: Path,
+    points: Callable[[int, int], int],
+    letter: str,
+    sample: int,
 ) -> None:
+    length = points(sample, 100_000)
     stage = stage_in(tmp_path)
-    stage.write("long.txt", letter * 100_000)
+    stage.write("long.txt", letter * length)
     settings = replace(stage.settings, models_dir=tiny_models)
     assert synced(stage, Models(), settings=settings)["status"] == "done"
     assert stage.rows("SELECT state FROM document") == [("ready",)]
     longest, count = stage.rows("SELECT max(length(text)), count(*) FROM chunk")[0]
-    assert longest <= limits.CHUNK_TEXT_CHARS and count >= 100_000 // limits.CHUNK_TEXT_CHARS
+    assert longest <= limits.CHUNK_TEXT_CHARS and count >= length // limits.CHUNK_TEXT_CHARS
     assert stage.rows("SELECT chunks FROM generation") == [(count,)]

@@ -57,8 +57,12 @@ def requirements(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def made(
     tmp_path_factory: pytest.TempPathFactory, requirements: Path, wheelhouse: Path
 ) -> Iterator[Path]:
-    """An environment made from the wheelhouse alone."""
+    """An environment made from the wheelhouse alone, where half of one lay."""
     venv = tmp_path_factory.mktemp("made") / ".venv"
+    python = setup.venv_python(venv)
+    python.parent.mkdir(parents=True)
+    shutil.copy(sys.executable, python)
+    (venv / "left over").touch()
     setup.install([requirements], wheelhouse, venv)
     yield venv
 
@@ -93,13 +97,24 @@ def test_changed_requirements_are_installed_again(
     assert _answer(made) == "42"
 
 
-def test_a_half_made_environment_is_made_anew(
-    made: Path, requirements: Path, wheelhouse: Path
-) -> None:
-    (made / "pyvenv.cfg").unlink()
-    shutil.rmtree(next(made.glob("lib/python*/site-packages")))
-    setup.install([requirements], wheelhouse, made)
+def test_a_half_made_environment_is_made_anew(made: Path) -> None:
     assert _answer(made) == "42"
+    assert not (made / "left over").exists()
+
+
+@pytest.mark.parametrize("lost", ["pyvenv.cfg", "lib/python*/site-packages/pip"])
+def test_an_environment_that_lost_a_part_is_made_anew(
+    made: Path, requirements: Path, monkeypatch: pytest.MonkeyPatch, lost: str
+) -> None:
+    (part,) = made.glob(lost)
+    away = part.rename(made / "away")
+    remade: list[Path] = []
+    monkeypatch.setattr(setup, "_make", remade.append)
+    for step in ("_pip", "_compile"):
+        monkeypatch.setattr(setup, step, lambda *_: None)
+    setup.install([requirements], None, made)
+    away.rename(part)
+    assert remade == [made]
 
 
 def test_a_wheelhouse_that_is_no_folder_is_refused(tmp_path: Path, requirements: Path) -> None:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import shutil
 import signal
 import socket
 import subprocess
 import sys
 import time
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -64,7 +66,9 @@ def test_a_signal_ends_it_though_a_request_hangs(tmp_path: Path, number: int) ->
 def test_a_signal_ends_it_though_an_original_is_not_fetched(tmp_path: Path) -> None:
     docs = tmp_path / "docs"
     docs.mkdir()
-    (docs / "big.txt").write_text("line\n" * 3_000_000)
+    shutil.copy(ROOT / "docs" / "examples" / "employee-handbook.docx", docs / "big.docx")
+    with zipfile.ZipFile(docs / "big.docx", "a") as big:  # more than sockets hold, little to read
+        big.writestr("word/media/photo.bin", bytes(15_000_000))
     sync(docs, tmp_path / "state")
     console = start(docs, tmp_path / "state")
     with socket.create_connection((LOOPBACK, console.port)) as one:
