@@ -1,4 +1,8 @@
-"""The style is checked like behaviour: ruff's lint and format, mypy's types."""
+"""The style is checked like behaviour: ruff's lint and format, mypy's types.
+
+Both keep what they know of unchanged files in the ignored `.ruff_cache` and `.mypy_cache`: mypy
+takes 1 s then instead of 14.
+"""
 
 from __future__ import annotations
 
@@ -13,13 +17,13 @@ TYPED = ("rag_server.py", "rag_sync.py", "rag_search.py", "semantic_worker.py", 
 
 @pytest.mark.parametrize("words", [("check",), ("format", "--check")])
 def test_ruff_finds_nothing(repository: Path, words: tuple[str, ...]) -> None:
-    command = [sys.executable, "-m", "ruff", *words, "--no-cache", "."]
+    command = [sys.executable, "-m", "ruff", *words, "."]
     done = subprocess.run(command, cwd=repository, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_mypy_finds_nothing(repository: Path, tmp_path: Path) -> None:
+def test_mypy_finds_nothing(repository: Path) -> None:
     targets = [name for name in TYPED if (repository / name).exists()]
-    command = [sys.executable, "-m", "mypy", "--cache-dir", str(tmp_path), *targets]
+    command = [sys.executable, "-m", "mypy", *targets]
     done = subprocess.run(command, cwd=repository, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
