@@ -116,8 +116,7 @@ class _State:
         from helpers.semantic import heads
 
         found = heads.head(header["db"], header["generation"], header["block"])
-        sizes = {"basis": found.basis, "facts": len(found.facts), "head": len(found.head)}
-        return sizes, found.facts + found.head + found.tail
+        return {"basis": found.basis, "facts": len(found.facts)}, found.facts + found.codes
 
     def texts(self, header: dict[str, Any]) -> Frame:
         if self._bulk is None:

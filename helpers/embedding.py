@@ -58,7 +58,7 @@ class Worker(Protocol):
     def basis(self, db_path: Path, generation: int) -> bytes:
         """What the heads of a generation are to be made with."""
 
-    def head(self, db_path: Path, generation: int, block: int) -> tuple[int, bytes, bytes, bytes]:
+    def head(self, db_path: Path, generation: int, block: int) -> tuple[int, bytes, bytes]:
         """The fields of a block's Head."""
 
     def close(self) -> None:

@@ -77,7 +77,7 @@ ALSO = {
 }
 # Modules that only the embedding process and the install load.
 WORKER_MODULES = {"encoder", "prepare", "install", "onnx_file", "e5_bundle", "e5_graph"}
-WORKER_MODULES |= {"scan", "heads", "shelf", "narrowing"}
+WORKER_MODULES |= {"scan", "heads", "shelf", "narrowing", "products"}
 OWNERS = {
     "fcntl": {"helpers.files"},
     "msvcrt": {"helpers.files", "helpers.extract", "helpers.stdio"},
@@ -89,7 +89,8 @@ OWNERS = {
     "xml": {"helpers.extract"},
     "sqlite3": {"helpers.store"},
     "pymilvus": {"helpers.store.milvus"},
-    "onnxruntime": {"semantic_worker", "helpers.semantic.encoder"},
+    "onnxruntime": {"semantic_worker"}
+    | {f"helpers.semantic.{name}" for name in ("encoder", "products")},
     "numpy": {"semantic_worker"} | {f"helpers.semantic.{name}" for name in WORKER_MODULES},
     "faster_whisper": {"helpers.recognize.transcribe"},
     "sentencepiece": {"helpers.semantic.encoder"},

@@ -177,16 +177,16 @@ class Worker:
 
     def head(
         self, db_path: str | os.PathLike[str], generation: int, block: int
-    ) -> tuple[int, bytes, bytes, bytes]:
-        """The number of the basis, and facts, head and tail of a block. Raises SemanticError."""
+    ) -> tuple[int, bytes, bytes]:
+        """The number of the basis, and facts and codes of a block. Raises SemanticError."""
         header = {"op": "head", "db": os.fspath(db_path), "generation": generation, "block": block}
         with self._asking(header, limits.SEMANTIC_TEXTS_S) as pending:
             found, data = pending.answer()
         try:
-            number, first, second = (int(found[name]) for name in ("basis", "facts", "head"))
+            number, facts = int(found["basis"]), int(found["facts"])
         except (KeyError, TypeError, ValueError):
             raise self._junk("a head without its parts") from None
-        return number, data[:first], data[first : first + second], data[first + second :]
+        return number, data[:facts], data[facts:]
 
     @property
     def pid(self) -> int | None:

@@ -1,9 +1,11 @@
-"""The arithmetic of heads: vectors turned so that their first coordinates say most, as int8.
+"""The arithmetic of heads: vectors as int8, with what bounds the error of a score made from them.
 
-A stored vector v is q·v = q·m + z·y for a question q, with y = B(v - m), z = Bq, where m is the
-mean of a sample and B a rotation: first m's direction (kept as float32), then the directions in
-which the sample varies most. What y loses as int8, and how much of it lies beyond the coordinates
-that are looked at first, are facts of its row: they bound what a score can be off by.
+With m the mean of a sample and u its direction, a stored vector is v = m + (v·u - m·u) u + y, where
+y is at right angles to u; q·v is then q·m + (q·u) (v·u - m·u) + z·y, where z is what the question q
+has at right angles to u. y is kept as int8 codes of one size per vector, z becomes whole weights
+for the time of a question; what either loses bounds what their product can be off by (Cauchy and
+Schwarz). Sentence models put all vectors near one direction, so that the mean alone takes most of
+the length off both.
 
 Promises: the facts are never smaller than what they bound, but for float32 rounding.
 Does not: search (`narrowing`), or write (the sync does). Imported only by the worker process.
@@ -16,17 +18,23 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from helpers.semantic.products import LARGEST
 from helpers.store import generations, vector_heads, vectors
 from helpers.store.database import Connection
-from helpers.store.vector_heads import Head, head_width, middle_end
+from helpers.store.vector_heads import Head
 
 if TYPE_CHECKING:  # numpy.typing alone takes 7 ms to import
     from numpy.typing import NDArray
 
     Floats = NDArray[np.float32]
+    Doubles = NDArray[np.float64]
 
-LEAD, SCALE, REST, FAR, ERROR = range(5)  # facts of a row: first coordinate, size of an int8
-FACTS = 5  # step, norm beyond the head, norm beyond the middle, norm of what int8 lost
+# Facts of a vector, in the order of what a question multiplies them with: v·u - m·u, what weights
+# that are all MIDDLE would add, norm of what the codes lost, norm of what they hold; then the size
+# of a code's step.
+LEAD, EVEN, ERROR, NORM, SCALE = range(5)
+FACTS = 5
+MIDDLE = (LARGEST + 1) // 2  # the weight that stands for zero
 FIT_ROWS = 8_192  # vectors that a basis is made from
 
 
@@ -41,76 +49,70 @@ def fit(path: str | Path, generation: int) -> bytes:
             _halves(vectors.vectors(db, block.id), dimension)[block.id % step :: step]
             for block in listed
         ]
-    rows = np.concatenate(sample).astype(np.float64)
-    mean = rows.mean(axis=0)
-    lead = mean / (np.linalg.norm(mean) or 1.0)
-    rest = rows - mean
-    rest -= np.outer(rest @ lead, lead)
-    _, directions = np.linalg.eigh(rest.T @ rest)
-    turned, _ = np.linalg.qr(np.column_stack([lead, directions[:, ::-1]])[:, :dimension])
-    return bytes(np.concatenate([mean, turned.T.ravel()]).astype(np.float32).tobytes())
+    mean = np.concatenate(sample).mean(axis=0, dtype=np.float64)
+    return bytes(mean.astype(np.float32).tobytes())
 
 
 def head(path: str | Path, generation: int, block: int) -> Head:
     """The head of one block, made with the generation's basis."""
     with vectors.reading(path) as db:
         dimension = _dimension(db, generation)
-        basis = current(db, generation, dimension)
+        basis = current(db, generation)
         rows = _halves(vectors.vectors(db, block), dimension).astype(np.float64)
     return basis.head_of(rows)
 
 
-def current(db: Connection, generation: int, dimension: int) -> Basis:
+def current(db: Connection, generation: int) -> Basis:
     """The basis of a generation. Raises LookupError where it has none."""
     found = vector_heads.basis(db, generation)
     if found is None:
         raise LookupError(f"generation {generation} has no basis")
-    return Basis(found[0], found[2], dimension)
+    return Basis(found[0], found[2])
 
 
 class Basis:
-    """A rotation, and the arithmetic of heads made with it."""
+    """A mean, and the arithmetic of heads made with it."""
 
-    def __init__(self, number: int, data: bytes, dimension: int) -> None:
-        values = np.frombuffer(data, np.float32)
+    def __init__(self, number: int, data: bytes) -> None:
         self.number = number
-        self.mean = values[:dimension]
-        self.turn = values[dimension:].reshape(dimension, dimension)
+        self.mean = np.frombuffer(data, np.float32).astype(np.float64)
+        self.direction = self.mean / (np.linalg.norm(self.mean) or 1.0)
 
-    def head_of(self, rows: NDArray[np.float64]) -> Head:
-        """Quantise `rows`: one scale per row over all coordinates but the first."""
-        dimension = rows.shape[1]
-        turned = (rows - self.mean) @ self.turn.T.astype(np.float64)
-        rest = turned[:, 1:]
-        scale = np.maximum(np.abs(rest).max(axis=1), 1e-12).astype(np.float32) / 127
-        codes = np.rint(rest / scale[:, None]).clip(-127, 127).astype(np.int8)
+    def head_of(self, rows: Doubles) -> Head:
+        """Quantise `rows`: one step per row."""
+        rest = rows - self.mean
+        lead = rest @ self.direction
+        rest -= np.outer(lead, self.direction)
+        scale = np.maximum(np.abs(rest).max(axis=1), 1e-12).astype(np.float32) / LARGEST
+        codes = np.rint(rest / scale[:, None]).clip(-LARGEST, LARGEST).astype(np.int8)
+        held = codes * scale[:, None].astype(np.float64)
         facts = np.empty((FACTS, len(rows)), np.float32)
-        facts[LEAD], facts[SCALE] = turned[:, 0], scale
-        facts[ERROR] = np.linalg.norm(rest - codes * scale[:, None].astype(np.float64), axis=1)
-        facts[REST] = np.linalg.norm(rest[:, head_width(dimension) :], axis=1)
-        facts[FAR] = np.linalg.norm(rest[:, middle_end(dimension) :], axis=1)
-        first, last = np.split(codes, [head_width(dimension)], axis=1)
-        return Head(self.number, facts.tobytes(), first.tobytes(), last.tobytes())
+        facts[LEAD], facts[SCALE] = lead, scale
+        facts[EVEN] = MIDDLE * held.sum(axis=1)
+        facts[ERROR] = np.linalg.norm(rest - held, axis=1)
+        facts[NORM] = np.linalg.norm(held, axis=1)
+        return Head(self.number, facts.tobytes(), np.ascontiguousarray(codes.T).tobytes())
 
 
 class Question:
-    """A question's vector, turned as heads are; all zero where nothing has a head."""
+    """A question as heads are met with: whole weights from 1 to LARGEST, and what they are worth.
 
-    def __init__(self, query: Floats, basis: Basis | None) -> None:
-        dimension = len(query)
-        turned, self.base = np.zeros(dimension, np.float32), np.float32(0)
-        if basis is not None:
-            turned, self.base = basis.turn @ query, np.float32(basis.mean @ query)
-        first, middle = head_width(dimension) + 1, middle_end(dimension) + 1
-        self.lead = turned[0]
-        self.near = turned[1:first].copy()
-        self.middle = turned[first:middle].copy()
-        self.far = turned[middle:].copy()
-        # Of what the head holds, of all behind the lead, of what is beyond head and middle.
-        parts = (self.near, turned[1:], turned[first:], self.far)
-        self.near_norm, self.norm, self.rest_norm, self.far_norm = (
-            np.float32(np.linalg.norm(part)) for part in parts
-        )
+    A head's score is at most base + facts[:SCALE]·(lead, -step, norm, lost) + step × SCALE × sum.
+    """
+
+    def __init__(self, query: Floats, basis: Basis) -> None:
+        asked = query.astype(np.float64)
+        lead = float(asked @ basis.direction)
+        rest = asked - lead * basis.direction
+        step = max(float(np.abs(rest).max()), 1e-12) / (LARGEST - MIDDLE)
+        whole = np.rint(rest / step)
+        lost = float(np.linalg.norm(rest - step * whole))
+        self.base = np.float32(asked @ basis.mean)
+        self.weights = (whole + MIDDLE).astype(np.uint8)
+        self.step, self.lead = np.float32(step), np.float32(lead)
+        self.rest = rest.astype(np.float32)
+        self.norm = np.float32(np.linalg.norm(rest))
+        self.factors = np.array([lead, -step, self.norm, lost], np.float32)
 
 
 def _dimension(db: Connection, generation: int) -> int:

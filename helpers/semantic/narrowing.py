@@ -1,27 +1,24 @@
-"""One question over all rows of a shelf: estimates with bounds, narrowed until they decide.
+"""One question over all rows of a shelf: bounds for every row, and vectors for the few that count.
 
-Every headed row is estimated from its head; facts bound what the rest can add. The best estimates
-are completed, and say what the k-th best chunk surely reaches: the floor. Rows whose bound stays
-below it are out; of the others further coordinates are read, and the few that are still in doubt
-are computed from the stored float16, the likeliest first, until no other can matter.
+What every headed row can reach at most comes from its codes and facts. The likeliest rows are
+computed from their stored float16 and give the floor: what the k-th best chunk surely reaches.
+Rows that cannot reach it are out; for the others the question is taken as it is, not in whole
+weights; and what still can reach it is computed from float16, the likeliest first, until no other
+can matter.
 
 Promises: rules nothing out that a float32 product over all vectors would put among the k best.
-Does not: read the index but for those last rows, or keep anything but a `Room` to work in: fresh
-arrays of this size cost more in page faults than in arithmetic. Strips are large because two
-threads hand the interpreter's lock to each other at every step, which costs more than the cache
-that a smaller strip would stay in.
+Does not: read the index but for those last rows.
 """
 
 from __future__ import annotations
 
-import os
-import threading
-from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from helpers.semantic.heads import ERROR, FAR, LEAD, REST, SCALE, Question
+from helpers.semantic.heads import ERROR, LEAD, SCALE, Question
+from helpers.semantic.products import Product
 from helpers.semantic.shelf import Shelf, bits
 from helpers.store import vectors
 from helpers.store.database import Connection
@@ -32,17 +29,12 @@ if TYPE_CHECKING:  # numpy.typing alone takes 7 ms to import
 
     Floats = NDArray[np.float32]
     Ints = NDArray[np.int64]
-    Codes = NDArray[np.int8]
 
-STRIP_ROWS = 65_536  # rows looked at together
-WIDE_NUMBERS = 8_192 * 160  # int8 numbers widened at a time: 5 MiB of float32
-PLAIN_ROWS = 1_024  # rows of float16 widened at a time, in one thread: they stay in the cache
-SAMPLE_ROWS = 16_384  # rows looked at to guess how many are worth a second look
-FIRST_LOOK = 8  # times k rows that are looked at closely before anything is ruled out
-THREADED_ROWS = 50_000  # rows from which a second thread pays
-THREADS_MAX = 2
+STRIP_ROWS = 32_768  # rows looked at together: what is made of them stays in the cache
+PLAIN_ROWS = 1_024  # rows of float16 widened at a time: the same
+SAMPLE_ROWS = 16_384  # rows looked at to guess what the best ones reach
+FIRST_LOOK = 8  # times k rows among which the k best chunks are looked for first
 RANKED_ROWS = 16  # rows computed from their vectors before it is asked whether more can matter
-DENSE_SHARE = 0.4  # of a strip's rows: from there on reading all is quicker than picking
 LOWEST = -1e30  # below every score of a row that is not out
 SLACK = 2e-5  # of |q|: what float32 arithmetic over unit vectors can be wrong by
 HALF_BITS = 13  # bits a float16 is shifted by to stand in a float32, 2**112 too small
@@ -50,189 +42,126 @@ HALF_MASK = -0x70002000  # the bits of a shifted float16: sign, exponent, fracti
 HALF_SCALE = np.float32(2.0**112)
 
 
-class Rows(NamedTuple):
-    """Some rows, sorted, with their estimates and how far the true scores may be off."""
-
-    rows: Ints
-    score: Floats
-    above: Floats
-
-
 class Search:
-    """One question, answered once, in a room that nobody else works in meanwhile."""
+    """One question, answered once."""
 
-    def __init__(self, db: Connection, shelf: Shelf, room: Room, query: Floats, k: int) -> None:
-        self.db, self.shelf, self.room, self.query, self.k = db, shelf, room, query, k
+    def __init__(
+        self, db: Connection, shelf: Shelf, product: Product, query: Floats, k: int
+    ) -> None:
+        self.shelf, self.product, self.query, self.k = shelf, product, query, k
         self.headed = len(shelf.headed.chunks)
-        self.chunks = shelf.chunks
-        self.asked = Question(query, shelf.basis)
+        self.asked = Question(query, shelf.basis) if shelf.basis is not None else None
         self.slack = np.float32(SLACK * float(np.linalg.norm(query)))
-        self.score = room.score  # estimates
-        self.reach = room.reach  # the true score is this at most
-        self.floor = np.float32(LOWEST)  # what the k-th best chunk reaches at least
+        self.ranking = Ranking(db, shelf, query)
 
     def run(self, out: Ints, allowed: Ints | None) -> list[tuple[int, float]]:
         """(chunk, cosine) of the k best chunks; rows `out`, and chunks not `allowed`, are none."""
-        in_threads(self._estimate, self.headed, self.room.desks)
-        self._measure(self.room.desks[0].wide)
-        self.score[out] = self.reach[out] = -np.inf
+        reach = np.empty(len(self.shelf.chunks), np.float32)
+        self._bound(reach[: self.headed])
+        self._measure(reach[self.headed :])
+        reach[out] = -np.inf
         if allowed is not None:
-            others = ~np.isin(self.chunks, allowed)
-            self.score[others] = self.reach[others] = -np.inf
-        self.floor = self._reached(self._closer(self._promising()))
-        found = in_threads(self._sift, self.headed, self.room.desks)
-        rows = np.flatnonzero(self.reach[self.headed :] >= self.floor) + self.headed
-        plain = Rows(rows, self.score[rows], self.reach[rows] - self.score[rows])
-        left = _joined([*found, plain])
-        return self._ranked(left.rows, left.score + left.above)
-
-    def _estimate(self, begin: int, end: int, desk: Desk) -> None:
-        """Estimate rows begin to end, all headed, from their heads."""
-        asked, first, facts = self.asked, self.shelf.headed.first, self.shelf.headed.facts
-        for rows in _strips(begin, end):
-            score, reach = self.score[rows], self.reach[rows]
-            more = desk.more[: len(score)]
-            _product(first[rows], asked.near, desk.wide, score)
-            score *= facts[SCALE, rows]
-            score += np.multiply(facts[LEAD, rows], asked.lead, out=more)
-            score += asked.base
-            np.multiply(facts[REST, rows], asked.rest_norm, out=reach)
-            reach += np.multiply(facts[ERROR, rows], asked.near_norm, out=more)
-            reach += score
-            reach += self.slack
-
-    def _measure(self, wide: Floats) -> None:
-        """Compute the rows that have no head from their vectors, but for rounding."""
-        scaled = self.query * HALF_SCALE
-        for begin, part in _widened(self.shelf.plain.bits, wide):
-            start = self.headed + begin
-            np.dot(part, scaled, out=self.score[start : start + len(part)])
-        np.add(self.score[self.headed :], self.slack, out=self.reach[self.headed :])
-
-    def _promising(self) -> Ints:
-        """Some rows with the best estimates: about FIRST_LOOK times k, where there are."""
-        wanted = FIRST_LOOK * self.k
-        sample = self.score[:: max(1, len(self.score) // SAMPLE_ROWS)]
-        rank = min(len(sample), wanted * len(sample) // len(self.score) + 2)
-        least = max(LOWEST, np.partition(sample, len(sample) - rank)[len(sample) - rank])
-        return np.flatnonzero(self.score >= least)
-
-    def _closer(self, rows: Ints) -> Rows:
-        """All coordinates taken into the estimates of sorted `rows`."""
-        score, above = self.score[rows], self.reach[rows] - self.score[rows]
-        headed = int(np.searchsorted(rows, self.headed))
-        held, picked = self.shelf.headed, rows[:headed]
-        more = held.middle[picked].astype(np.float32) @ self.asked.middle
-        more += held.far[picked].astype(np.float32) @ self.asked.far
-        score[:headed] += more * held.facts[SCALE, picked]
-        above[:headed] = held.facts[ERROR, picked] * self.asked.norm + self.slack
-        return Rows(rows, score, above)
-
-    def _sift(self, begin: int, end: int, desk: Desk) -> Rows:
-        """Those of rows begin to end, all headed, that may yet reach the floor, closely."""
-        held, asked = self.shelf.headed, self.asked
-        nothing = np.float32(0)
-        kept = [Rows(np.empty(0, np.int64), *np.empty((2, 0), np.float32))]
-        for rows in _strips(begin, end):
-            left = np.flatnonzero(self.reach[rows] >= self.floor) + rows.start
-            found = Rows(left, self.score[left], np.empty(0, np.float32))
-            for codes, query, beyond in (
-                (held.middle, asked.middle, asked.far_norm),
-                (held.far, asked.far, nothing),
-            ):
-                if len(found.rows):
-                    found = self._narrowed(rows, found, codes, query, beyond, desk)
-            if len(found.rows):
-                kept.append(found)
-        return _joined(kept)
-
-    def _narrowed(
-        self, strip: slice, found: Rows, codes: Codes, query: Floats, beyond: np.float32, desk: Desk
-    ) -> Rows:
-        """Take coordinates into the estimates of a strip's rows; those still in doubt."""
-        facts, rows = self.shelf.headed.facts, found.rows
-        size = strip.stop - strip.start
-        if len(rows) > DENSE_SHARE * size:
-            more = desk.more[:size]
-            _product(codes[strip], query, desk.wide, more)
-            more = more[rows - strip.start]
-        else:
-            more = desk.more[: len(rows)]
-            _product(desk.taken(codes, rows), query, desk.wide, more)
-        more *= facts[SCALE].take(rows)
-        more += found.score
-        above = facts[ERROR].take(rows)
-        above *= self.asked.norm
-        if beyond:
-            above += facts[FAR].take(rows) * beyond
-        above += self.slack
-        left = np.flatnonzero(more + above >= self.floor)
-        return Rows(rows[left], more[left], above[left])
-
-    def _reached(self, rows: Rows) -> np.float32:
-        """What the k-th best chunk reaches at least, going by `rows` alone."""
-        low = rows.score - rows.above
-        for most in (FIRST_LOOK * self.k, len(low)):
-            best = np.arange(len(low))
-            if most < len(low):
-                best = np.argpartition(low, len(low) - most)[-most:]
-            order = best[np.argsort(-low[best])]
-            _, firsts = np.unique(self.chunks[rows.rows[order]], return_index=True)
-            if len(firsts) >= self.k:
-                kth = low[order[np.sort(firsts)[self.k - 1]]]
-                return np.float32(max(LOWEST, self.floor, kth))
-        return self.floor
-
-    def _ranked(self, rows: Ints, reach: Floats) -> list[tuple[int, float]]:
-        """The k best chunks among `rows`, none above its `reach`, from the vectors themselves."""
-        order = np.argsort(-reach, kind="stable")
-        stored = self._stored()
-        best: dict[int, float] = {}
+            reach[~np.isin(self.shelf.chunks, allowed)] = -np.inf
+        self.ranking.add(self._promising(reach))
+        floor = self.ranking.floor(self.k)
+        rows = np.flatnonzero(reach >= floor)
+        closer = self._closer(rows, reach[rows])
+        rows, closer = rows[closer >= floor], closer[closer >= floor]
+        order = np.argsort(-closer, kind="stable")
         for start in range(0, len(order), RANKED_ROWS):
             part = order[start : start + RANKED_ROWS]
-            if len(best) >= self.k and reach[part[0]] < sorted(best.values())[-self.k]:
+            if closer[part[0]] < self.ranking.floor(self.k):
                 break
-            scores = exact(np.array([stored(row) for row in rows[part].tolist()]), self.query)
-            for chunk, score in zip(self.chunks[rows[part]].tolist(), scores.tolist(), strict=True):
-                best[chunk] = max(score, best.get(chunk, LOWEST))
-        return sorted(best.items(), key=lambda item: (-item[1], item[0]))[: self.k]
+            self.ranking.add(rows[part])
+        return self.ranking.best(self.k)
 
-    def _stored(self) -> Callable[[int], NDArray[np.int16]]:
-        """What gives the bits of a row's stored vector."""
-        shelf, leaves = self.shelf, Leaves(self.db, self.shelf.dimension)
-        starts = shelf.headed.starts
+    def _bound(self, reach: Floats) -> None:
+        """What each headed row reaches at most."""
+        if self.asked is None or not len(reach):
+            return
+        headed, asked = self.shelf.headed, self.asked
+        sums = self.product(asked.weights, headed.codes)
+        for rows in _strips(len(reach)):
+            part = reach[rows]
+            np.dot(asked.factors, headed.facts[:SCALE, rows], out=part)
+            score = sums[rows].astype(np.float32)
+            score *= headed.facts[SCALE, rows]
+            score *= asked.step
+            part += score
+            part += asked.base + self.slack
 
-        def stored(row: int) -> NDArray[np.int16]:
-            if row >= self.headed:
-                return np.asarray(shelf.plain.bits[row - self.headed])
-            owner = int(np.searchsorted(starts, row, side="right")) - 1
-            return leaves.row(shelf.headed.blocks[owner].id, row - int(starts[owner]))
+    def _measure(self, reach: Floats) -> None:
+        """Compute the rows that have no head from their vectors, but for rounding."""
+        scaled = self.query * HALF_SCALE
+        for rows, part in _widened(self.shelf.plain.bits):
+            np.dot(part, scaled, out=reach[rows])
+        reach += self.slack
 
-        return stored
+    def _promising(self, reach: Floats) -> Ints:
+        """The likeliest rows, as many as k chunks take; all where that cannot be said."""
+        wanted = FIRST_LOOK * self.k
+        while wanted < len(reach):
+            sample = reach[:: max(1, len(reach) // SAMPLE_ROWS)]
+            rank = min(len(sample), wanted * len(sample) // len(reach) + 2)
+            least = max(LOWEST, np.partition(sample, len(sample) - rank)[len(sample) - rank])
+            rows = np.flatnonzero(reach >= least)
+            rows = rows[np.argsort(-reach[rows])]
+            _, firsts = np.unique(self.shelf.chunks[rows], return_index=True)
+            if len(firsts) >= self.k:
+                return rows[: np.sort(firsts)[self.k - 1] + 1]
+            wanted *= FIRST_LOOK
+        return np.flatnonzero(reach >= LOWEST)
+
+    def _closer(self, rows: Ints, reach: Floats) -> Floats:
+        """What sorted `rows` reach at most, the headed ones by the question as it is."""
+        if self.asked is None:
+            return reach
+        headed, asked = self.shelf.headed, self.asked
+        picked = rows[: np.searchsorted(rows, self.headed)]
+        for place in _strips(len(picked)):
+            taken = picked[place]
+            facts = headed.facts.take(taken, axis=1)
+            score = asked.rest @ headed.codes.take(taken, axis=1).astype(np.float32)
+            score *= facts[SCALE]
+            score += asked.lead * facts[LEAD] + asked.norm * facts[ERROR]
+            reach[place] = score + (asked.base + self.slack)
+        return reach
 
 
-class Room:
-    """What searches of one shelf work in, one after the other."""
+class Ranking:
+    """Chunks by their best rows, computed from the stored vectors."""
 
-    def __init__(self, shelf: Shelf) -> None:
-        self.score = np.empty(len(shelf.chunks), np.float32)
-        self.reach = np.empty(len(shelf.chunks), np.float32)
-        self.desks = [Desk(shelf.dimension) for _ in range(THREADS_MAX)]
+    def __init__(self, db: Connection, shelf: Shelf, query: Floats) -> None:
+        self.shelf, self.query = shelf, query
+        self._leaves = Leaves(db, shelf.dimension)
+        self._seen: set[int] = set()
+        self._best: dict[int, float] = {}
 
+    def add(self, rows: Ints) -> None:
+        """Compute those of `rows` that were not yet."""
+        new = [row for row in rows.tolist() if row not in self._seen]
+        if not new:
+            return
+        self._seen.update(new)
+        scores = exact(np.array([self._stored(row) for row in new]), self.query)
+        for chunk, score in zip(self.shelf.chunks[new].tolist(), scores.tolist(), strict=True):
+            self._best[chunk] = max(score, self._best.get(chunk, LOWEST))
 
-class Desk:
-    """What one thread works on."""
+    def floor(self, k: int) -> float:
+        """What the k-th best chunk reaches at least."""
+        return sorted(self._best.values())[-k] if len(self._best) >= k else LOWEST
 
-    def __init__(self, widest: int) -> None:
-        self.wide = np.empty(max(WIDE_NUMBERS, widest), np.float32)
-        self.more = np.empty(STRIP_ROWS, np.float32)
-        self._codes = np.empty(int(DENSE_SHARE * STRIP_ROWS) * widest, np.int8)
+    def best(self, k: int) -> list[tuple[int, float]]:
+        """The k best chunks seen; equal ones by number."""
+        return sorted(self._best.items(), key=lambda item: (-item[1], item[0]))[:k]
 
-    def taken(self, codes: Codes, rows: Ints) -> Codes:
-        """`codes[rows]`, valid until the next call."""
-        width = codes.shape[1]
-        room = self._codes[: len(rows) * width].reshape(len(rows), width)
-        return np.take(codes, rows, axis=0, out=room, mode="clip")
+    def _stored(self, row: int) -> NDArray[np.int16]:
+        """The bits of a row's stored vector."""
+        headed, plain = self.shelf.headed, self.shelf.plain
+        if row >= len(headed.chunks):
+            return np.asarray(plain.bits[row - len(headed.chunks)])
+        owner = int(np.searchsorted(headed.starts, row, side="right")) - 1
+        return self._leaves.row(headed.blocks[owner].id, row - int(headed.starts[owner]))
 
 
 class Leaves:
@@ -256,62 +185,18 @@ def exact(rows: NDArray[np.int16], query: Floats) -> NDArray[np.float64]:
     return np.asarray((wide * query.astype(np.float64)).sum(axis=1))
 
 
-def in_threads(
-    work: Callable[[int, int, Desk], Any], rows: int, desks: Sequence[Desk]
-) -> list[Any]:
-    """What `work` gives for shares of `rows`, in order, in a thread per desk where that pays."""
-    threads = min(len(desks), os.cpu_count() or 1) if rows >= THREADED_ROWS else 1
-    share = -(-rows // threads)
-    results: list[Any] = [None] * threads
-    failures: list[BaseException] = []
-
-    def run(number: int) -> None:
-        try:
-            begin = min(rows, number * share)
-            results[number] = work(begin, min(rows, begin + share), desks[number])
-        except BaseException as failure:
-            failures.append(failure)
-
-    others = [threading.Thread(target=run, args=(n,)) for n in range(1, threads)]
-    for thread in others:
-        thread.start()
-    run(0)
-    for thread in others:
-        thread.join()
-    if failures:
-        raise failures[0]
-    return results
+def _strips(count: int) -> Iterator[slice]:
+    for start in range(0, count, STRIP_ROWS):
+        yield slice(start, min(start + STRIP_ROWS, count))
 
 
-def _strips(begin: int, end: int) -> Iterator[slice]:
-    for start in range(begin, end, STRIP_ROWS):
-        yield slice(start, min(start + STRIP_ROWS, end))
-
-
-def _product(codes: Codes, query: Floats, wide: Floats, out: Floats) -> None:
-    """codes @ query, some rows at a time."""
-    width = codes.shape[1]
-    rows = len(wide) // max(1, width)
-    buffer = wide[: rows * width].reshape(rows, width)
-    for start in range(0, len(codes), rows):
-        part = codes[start : start + rows]
-        floats = buffer[: len(part)]
-        floats[...] = part
-        np.dot(floats, query, out=out[start : start + len(part)])
-
-
-def _widened(rows: NDArray[np.int16], wide: Floats) -> Iterator[tuple[int, Floats]]:
+def _widened(rows: NDArray[np.int16]) -> Iterator[tuple[slice, Floats]]:
     """Strips of float16 bits as float32, 2**112 too small: five times quicker than a cast."""
-    step = min(PLAIN_ROWS, len(wide) // rows.shape[1])
-    buffer = wide[: step * rows.shape[1]].view(np.int32).reshape(step, -1)
-    for begin in range(0, len(rows), step):
-        part = rows[begin : begin + step]
+    buffer = np.empty((min(PLAIN_ROWS, len(rows)), rows.shape[1]), np.int32)
+    for begin in range(0, len(rows), PLAIN_ROWS):
+        part = rows[begin : begin + PLAIN_ROWS]
         floats = buffer[: len(part)]
         floats[...] = part
         floats <<= HALF_BITS
         floats &= HALF_MASK
-        yield begin, floats.view(np.float32)
-
-
-def _joined(parts: list[Rows]) -> Rows:
-    return Rows(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+        yield slice(begin, begin + len(part)), floats.view(np.float32)

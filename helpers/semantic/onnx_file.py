@@ -110,6 +110,14 @@ class Graph:
                 block(5, _tensor(name, tensor, data, data_name))
                 for name, tensor in self._constants.items()
             ]
+        path.write_bytes(self._model(constants, notes or {}))
+
+    def model(self) -> bytes:
+        """The whole model, of a graph without constants."""
+        assert not self._constants
+        return self._model([], {})
+
+    def _model(self, constants: Sequence[bytes], notes: Mapping[str, str]) -> bytes:
         graph = b"".join(block(1, node) for node in self._nodes) + text(2, self.name)
         graph += b"".join(constants)
         graph += b"".join(block(11, value) for value in self._inputs)
@@ -117,9 +125,9 @@ class Graph:
         model = number(1, IR_VERSION) + text(2, "ragdoc") + block(7, graph)
         model += block(8, text(1, "") + number(2, OPSET))
         model += block(8, text(1, MICROSOFT) + number(2, MICROSOFT_OPSET))
-        for key, value in (notes or {}).items():
+        for key, value in notes.items():
             model += block(14, text(1, key) + text(2, value))
-        path.write_bytes(model)
+        return model
 
 
 def _attribute(name: str, value: int | float) -> bytes:

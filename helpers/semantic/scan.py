@@ -1,12 +1,13 @@
 """Exact search among vectors: which chunks hold the vectors nearest to a question's.
 
-A full scan would read 768 bytes per vector. This one reads 160: each full block has a *head*
-(`heads`), and only rows that its bounds leave in doubt are looked at further (`narrowing`).
+A full scan would widen 768 bytes per vector. This one multiplies 384 as they are: each full block
+has a *head* of int8 (`heads`), and only rows that its bounds leave in doubt are looked at further
+(`narrowing`).
 
 Promises: the k best chunks (the score of a chunk is its best vector's) are those of a float32
 product over all vectors, scores to within rounding; equal scores are ordered by chunk id; the
 index is only read, each search from one state of it.
-Does not: know text or models. Imported only by the worker process; numpy is its own.
+Does not: know text or models. Imported only by the worker process.
 """
 
 from __future__ import annotations
@@ -17,8 +18,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from helpers.semantic import products
 from helpers.semantic import shelf as shelves
-from helpers.semantic.narrowing import Leaves, Room, Search, exact
+from helpers.semantic.narrowing import Leaves, Search, exact
 from helpers.store import generations, vectors
 from helpers.store.database import Connection
 
@@ -39,7 +41,7 @@ class Scanner:
         self._reader = vectors.Reader(path)
         self._mark: object = None  # of the index that `_shelf`, `_dead` and `_out` were read from
         self._shelf: shelves.Shelf | None = None
-        self._room: Room | None = None
+        self._product: products.Product | None = None
         self._dead: dict[int, list[int]] = {}
         self._out: Ints = np.empty(0, np.int64)  # rows of `_dead` in `_shelf`
 
@@ -54,7 +56,7 @@ class Scanner:
 
     def close(self) -> None:
         """Let go of what is held in memory."""
-        self._shelf = self._room = self._mark = None
+        self._shelf = self._mark = None
         self._reader.close()
 
     def top_k(self, vector: Floats, k: int, where: Filter | None = None) -> list[tuple[int, float]]:
@@ -70,9 +72,9 @@ class Scanner:
             allowed = None
             if where is not None and where[0]:
                 allowed = np.frombuffer(vectors.chunks_where(db, *where), np.int64)
-            if self._room is None:
-                self._room = Room(shelf)
-            return Search(db, shelf, self._room, query, k).run(out, allowed)
+            if self._product is None:
+                self._product = products.quickest()
+            return Search(db, shelf, self._product, query, k).run(out, allowed)
 
     def scores(self, vector: Floats, chunks: Sequence[int]) -> list[tuple[int, float]]:
         """The cosine of each of `chunks` that has vectors. Raises as `top_k`."""
@@ -91,8 +93,6 @@ class Scanner:
             generation = _generation(db, self.token)
             shelf = shelves.loaded(db, generation, self._shelf)
             dead = vectors.dead(db, generation.id)
-            if shelf is not self._shelf:
-                self._room = None
             if shelf is not self._shelf or dead != self._dead:
                 self._shelf, self._dead, self._out = shelf, dead, shelf.rows_of(dead)
             self._mark = mark

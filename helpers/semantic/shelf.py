@@ -1,7 +1,8 @@
 """The vectors of one generation as a scan holds them in memory, and what changed since.
 
-Blocks with a head stand side by side as int8 with their facts; those without as the float16
-vectors themselves. A row's number counts through the headed blocks, then the plain ones.
+Blocks with a head stand side by side as int8, coordinate by coordinate, with their facts; those
+without as the float16 vectors themselves. A row's number counts through the headed blocks, then
+the plain ones.
 
 Promises: blocks that are held already are not read again; nothing is held twice once a shelf is
 made.
@@ -18,7 +19,7 @@ from helpers.semantic import heads
 from helpers.semantic.heads import FACTS, Basis
 from helpers.store import generations, vector_heads, vectors
 from helpers.store.database import Connection
-from helpers.store.vector_heads import Block, head_width, middle_end
+from helpers.store.vector_heads import Block
 
 if TYPE_CHECKING:  # numpy.typing alone takes 7 ms to import
     from numpy.typing import NDArray
@@ -33,12 +34,9 @@ class Headed:
         self.blocks = blocks
         self.starts = _starts(blocks)
         count = int(self.starts[-1])
-        width = head_width(dimension)
         self.chunks = np.empty(count, np.int64)
         self.facts = np.empty((FACTS, count), np.float32)
-        self.first = np.empty((count, width), np.int8)
-        self.middle = np.empty((count, middle_end(dimension) - width), np.int8)
-        self.far = np.empty((count, dimension - 1 - middle_end(dimension)), np.int8)
+        self.codes = np.empty((dimension, count), np.int8)
         known = {} if old is None else dict(zip(old.blocks, old.starts.tolist(), strict=False))
         for block, start in zip(blocks, self.starts.tolist(), strict=False):
             place = slice(start, start + block.rows)
@@ -46,15 +44,12 @@ class Headed:
                 held = slice(known[block], known[block] + block.rows)
                 self.chunks[place] = old.chunks[held]
                 self.facts[:, place] = old.facts[:, held]
-                self.first[place], self.middle[place] = old.first[held], old.middle[held]
-                self.far[place] = old.far[held]
+                self.codes[:, place] = old.codes[:, held]
                 continue
             self.chunks[place] = np.frombuffer(vectors.row_chunks(db, block.id), np.int64)
             found = vector_heads.head(db, block.id)
             self.facts[:, place] = np.frombuffer(found.facts, np.float32).reshape(FACTS, -1)
-            self.first[place] = np.frombuffer(found.head, np.int8).reshape(block.rows, -1)
-            tail = np.frombuffer(found.tail, np.int8).reshape(block.rows, -1)
-            self.middle[place], self.far[place] = np.split(tail, [self.middle.shape[1]], axis=1)
+            self.codes[:, place] = np.frombuffer(found.codes, np.int8).reshape(dimension, -1)
 
 
 class Plain:
@@ -101,14 +96,14 @@ def loaded(db: Connection, generation: generations.Generation, old: Shelf | None
     plain = [block._replace(live=0) for block in listed if block.basis is None]
     size = generation.dimension
     if old is None:
-        basis = heads.current(db, generation.id, size) if headed else None
+        basis = heads.current(db, generation.id) if headed else None
         return Shelf(Headed(db, headed, size, None), Plain(db, plain, size, None), basis, size)
     same_headed, same_plain = old.headed.blocks == headed, old.plain.blocks == plain
     if same_headed and same_plain:
         return old
     basis = old.basis
     if headed and (basis is None or basis.number != headed[0].basis):
-        basis = heads.current(db, generation.id, size)
+        basis = heads.current(db, generation.id)
     return Shelf(
         old.headed if same_headed else Headed(db, headed, size, old.headed),
         old.plain if same_plain else Plain(db, plain, size, old.plain),

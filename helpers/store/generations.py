@@ -27,7 +27,7 @@ ATTEMPTS = 3  # attempts at one chunk before its document counts as degraded
 TROUBLE = "semantic_trouble"  # meta key: what stopped the last embedding, {"what", "remedy"}
 IN_FORCE = "semantic"  # meta key: fingerprint of the model that the document states refer to
 TOKEN_BYTES = 8  # random bytes of a token
-SINCE_SCHEMA = 2  # the first version of the file that has generations
+SINCE_SCHEMA = 3  # the first version of the file whose vectors can be searched
 LISTED = 200  # documents or chunks per query
 
 _COLUMNS = "id, token, fingerprint, model, dimension, chunks, vectors, published_at, tidy"

@@ -103,8 +103,20 @@ VERSION_2 = (
         PRIMARY KEY(generation, chunk_id)) WITHOUT ROWID""",
 )
 
+# Heads hold whole vectors as int8, coordinate by coordinate; the next sync makes them anew.
+VERSION_3 = (
+    "DROP TABLE vector_head",
+    """CREATE TABLE vector_head(
+        block INTEGER PRIMARY KEY,
+        basis INTEGER NOT NULL,      -- the number of the basis it was made with
+        facts BLOB NOT NULL,         -- float32, all of one kind after the other
+        codes BLOB NOT NULL)         -- int8, all of one coordinate after the other""",
+    "DELETE FROM vector_basis",
+    "UPDATE generation SET tidy = 0",
+)
+
 # MIGRATIONS[n] brings a file from version n to n + 1.
-MIGRATIONS: tuple[tuple[str, ...], ...] = (VERSION_1, VERSION_2)
+MIGRATIONS: tuple[tuple[str, ...], ...] = (VERSION_1, VERSION_2, VERSION_3)
 CURRENT = len(MIGRATIONS)
 
 

@@ -118,11 +118,11 @@ class Worker:
 
         return heads.fit(db_path, generation)
 
-    def head(self, db_path: Path, generation: int, block: int) -> tuple[int, bytes, bytes, bytes]:
+    def head(self, db_path: Path, generation: int, block: int) -> tuple[int, bytes, bytes]:
         from helpers.semantic import heads
 
         found = heads.head(db_path, generation, block)
-        return found.basis, found.facts, found.head, found.tail
+        return found.basis, found.facts, found.codes
 
     def close(self) -> None:
         self._started = False

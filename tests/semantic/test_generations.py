@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import rag_search
-from helpers import service
+from helpers import embedding, service
 from helpers.semantic import model as semantic_model
 from helpers.semantic import scan
 from helpers.store import database, generations, schema, vectors
@@ -190,6 +190,35 @@ def as_schema_1(stage: Stage) -> None:
     db.execute("PRAGMA user_version = 1")
     db.commit()
     db.close()
+
+
+def as_schema_2(stage: Stage) -> None:
+    """The index with heads in the form of the version before."""
+    db = sqlite3.connect(stage.settings.db)
+    db.execute("DROP TABLE vector_head")
+    db.execute(next(text for text in schema.VERSION_2 if "TABLE vector_head(" in text))
+    db.execute("INSERT INTO vector_head SELECT id, 1, x'00', x'00', x'00' FROM vector_block")
+    db.execute("PRAGMA user_version = 2")
+    db.commit()
+    db.close()
+
+
+def test_heads_of_the_form_before_are_made_anew_and_no_vector_is(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(vectors, "BLOCK_ROWS", 16)
+    monkeypatch.setattr(vectors, "SPARSE_ROWS", 8)
+    monkeypatch.setattr(embedding, "HEAD_FROM", 20)
+    written(stage, 8)
+    models = model(stage, "a")
+    synced(stage, models)
+    before, made = len(models.embedded()), stage.rows("SELECT block FROM vector_head")
+    as_schema_2(stage)
+    assert stage.search("paper water")["results"]  # by words: its vectors wait for the sync
+    synced(stage, models)
+    assert len(models.embedded()) == before
+    assert made and stage.rows("SELECT block FROM vector_head") == made
+    assert published(stage) == [("a", True)]
 
 
 def test_schema_before_is_searched_as_it_is_and_migrated_by_the_next_sync(stage: Stage) -> None:

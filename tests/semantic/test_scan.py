@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import tempfile
 from pathlib import Path
 
@@ -10,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from helpers.semantic import heads, narrowing
+from helpers.semantic import heads, narrowing, products
 from helpers.store import database, generations, vector_heads, vectors
 from tests.semantic.shelf import Matrix, Shelf, brute_force, unit
 
@@ -74,7 +75,8 @@ def test_best_chunks_are_those_of_a_float32_product(
 ) -> None:
     monkeypatch.setattr(vectors, "BLOCK_ROWS", 64)
     monkeypatch.setattr(vectors, "SPARSE_ROWS", 32)
-    monkeypatch.setattr(narrowing, "THREADED_ROWS", 100)
+    monkeypatch.setattr(narrowing, "STRIP_ROWS", 50)
+    monkeypatch.setattr(products, "WIDE_COLUMNS", 20)
     rows = family(kind, sum(counts), dimension, seed)
     query = family(kind, 1, dimension, seed + 1)[0].astype(np.float32)
     with tempfile.TemporaryDirectory() as folder:
@@ -133,38 +135,57 @@ def test_heads_rule_out_most_rows_and_nothing_that_counts(
     assert np.median(looked_at) < 0.01 * len(rows)
 
 
-def test_heads_of_another_width_count_for_nothing_until_they_are_made_anew(
+def test_facts_bound_what_they_say(large: tuple[Shelf, Matrix]) -> None:
+    shelf, _ = large
+    with vectors.reading(shelf.path) as db:
+        basis = heads.current(db, shelf.begun.id)
+        block = vector_heads.blocks(db, shelf.begun.id)[0]
+        head = vector_heads.head(db, block.id)
+        rows = np.frombuffer(vectors.vectors(db, block.id), np.float16).reshape(-1, 96)
+    facts = np.frombuffer(head.facts, np.float32).reshape(heads.FACTS, -1)
+    rest = rows.astype(np.float64) - basis.mean
+    rest -= np.outer(facts[heads.LEAD], basis.direction)
+    codes = np.frombuffer(head.codes, np.int8).reshape(96, -1).T
+    held = codes * facts[heads.SCALE][:, None]
+    assert np.allclose(rest @ basis.direction, 0, atol=1e-6)
+    assert (np.linalg.norm(rest - held, axis=1) <= facts[heads.ERROR] + 1e-6).all()
+    assert (facts[heads.ERROR] < 0.02 * facts[heads.NORM]).all()
+    assert np.allclose(np.linalg.norm(held, axis=1), facts[heads.NORM], atol=1e-6)
+    assert np.allclose(heads.MIDDLE * held.sum(axis=1), facts[heads.EVEN], atol=1e-4)
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 5, 8, 97, 384, 1_023, 1_536])
+def test_products_are_exact_either_way(size: int) -> None:
+    random = np.random.default_rng(size)
+    largest = products.LARGEST
+    weights = random.integers(0, largest + 1, size, np.uint8)
+    codes = random.integers(-largest, largest + 1, (size, 9_001), np.int8)
+    weights[::2], codes[::2, ::2], codes[1::2, ::2] = largest, largest, -largest
+    weights[1::2] //= 2
+    expected = weights.astype(np.int64) @ codes.astype(np.int64)
+    assert (products.widened(weights, codes) == expected).all()
+    assert (products.quickest()(weights, codes) == expected).all()
+
+
+def test_product_that_counts_wrong_is_not_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert products.quickest() is not products.widened  # onnxruntime is installed here
+
+    def saturating() -> products.Product:
+        return lambda weights, codes: products.widened(weights, codes).clip(-(2**15), 2**15 - 1)
+
+    monkeypatch.setattr(products, "_of_onnxruntime", saturating)
+    assert products.quickest() is products.widened
+
+
+def test_vectors_are_searched_without_onnxruntime(
     large: tuple[Shelf, Matrix], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shelf, rows = large
     query = rows[77].astype(np.float32)
     expected = shelf.scanner().top_k(query, 5)
-    with monkeypatch.context() as patch:
-        patch.setattr(vector_heads, "HEAD_SHARE", 1 / 3)
-        assert not any(b.basis for b in vector_heads.blocks(shelf.db, shelf.begun.id))
-        assert len(vector_heads.headless(shelf.db, shelf.begun.id)) >= 4
-        assert shelf.scanner().top_k(query, 5) == expected
-    assert vector_heads.headless(shelf.db, shelf.begun.id) == []
-
-
-def test_facts_bound_what_they_say(large: tuple[Shelf, Matrix]) -> None:
-    shelf, _ = large
-    with vectors.reading(shelf.path) as db:
-        basis = heads.current(db, shelf.begun.id, 96)
-        block = vector_heads.blocks(db, shelf.begun.id)[0]
-        head = vector_heads.head(db, block.id)
-        rows = np.frombuffer(vectors.vectors(db, block.id), np.float16).reshape(-1, 96)
-    facts = np.frombuffer(head.facts, np.float32).reshape(heads.FACTS, -1)
-    turned = (rows.astype(np.float64) - basis.mean) @ basis.turn.T.astype(np.float64)
-    width, middle = vector_heads.head_width(96), vector_heads.middle_end(96)
-    codes = np.frombuffer(head.head, np.int8).reshape(-1, width) * facts[heads.SCALE][:, None]
-    lost = np.linalg.norm(turned[:, 1 : 1 + width] - codes, axis=1)
-    assert (lost <= facts[heads.ERROR] + 1e-6).all()
-    beyond = np.linalg.norm(turned[:, 1 + width :], axis=1)
-    assert np.allclose(beyond, facts[heads.REST], atol=1e-6)
-    far = np.linalg.norm(turned[:, 1 + middle :], axis=1)
-    assert np.allclose(far, facts[heads.FAR], atol=1e-6)
-    assert (far < beyond).all()
+    monkeypatch.setitem(sys.modules, "onnxruntime", None)
+    assert products.quickest() is products.widened
+    assert shelf.scanner().top_k(query, 5) == expected
 
 
 def test_search_sees_what_was_added_and_removed_since(tmp_path: Path) -> None:
