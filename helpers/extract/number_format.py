@@ -363,9 +363,10 @@ def _number_renderer(sections: list[_Number]) -> Render:
     if first.decimals > number_quick.DECIMALS:
         return exact
     after = (("%" if first.percent else "") + first.after).rstrip()
-    quick, column_of = number_quick.quick_ways(
+    usual_format = number_quick.QuickFormat(
         first.decimals, "," in first.pattern, first.percent, first.before.lstrip(), after
     )
+    quick = usual_format.show()
 
     def render(raw: str) -> str:
         try:
@@ -374,7 +375,7 @@ def _number_renderer(sections: list[_Number]) -> Render:
             return exact(raw)
         return exact(raw) if shown is None else shown
 
-    render.quick, render.column_of = quick, column_of  # type: ignore[attr-defined]
+    render.quick, render.column_of = quick, usual_format.column  # type: ignore[attr-defined]
     return render
 
 

@@ -14,7 +14,7 @@ from typing import BinaryIO, cast
 
 from helpers.errors import Unread
 from helpers.extract import properties
-from helpers.extract.blocks import Context, Item, Metadata, Notice
+from helpers.extract.blocks import Block, Context, Item, Metadata, Notice
 from helpers.extract.compound import MAGIC, RESAVE, CompoundFile, Stream
 from helpers.extract.embedded_objects import book_documents
 from helpers.extract.sheets import SheetRows, Told, comment, drawing, margins
@@ -69,20 +69,18 @@ class _Workbook:
                 message = f"The sheet {sheet.name!r} is missing from the file"
                 yield Notice("part_unread", message)
                 continue
-            yield from told.sheet(sheet.name, self._sheet(sheet.name, at, sheet.kind == CHART))
+            yield from told.pieces(sheet.name, self._sheet(sheet.name, at, sheet.kind == CHART))
 
-    def _sheet(self, name: str, at: int, chart: bool) -> Iterator[Item]:
+    def _sheet(self, name: str, at: int, chart: bool) -> Iterator[list[Block]]:
         rows = SheetRows(name)
         scanner = SheetScanner(self._book, rows)
         for _ in scanner.scan(at, chart):
             self._beat()
-            yield from rows.found
+            yield rows.found
             rows.found.clear()
-        yield from margins(name, scanner.margins)
-        for row, text in scanner.comments:
-            yield comment(name, row, text)
-        for text in scanner.drawings:
-            yield drawing(name, text)
+        yield list(margins(name, scanner.margins))
+        yield [comment(name, row, text) for row, text in scanner.comments]
+        yield [drawing(name, text) for text in scanner.drawings]
 
     def _place(self, sheet: BoundSheet, number: int) -> int | None:
         """Where a sheet's records begin; where that is wrong, where the nth sheet is found."""

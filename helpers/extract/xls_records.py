@@ -15,7 +15,7 @@ from typing import BinaryIO
 from helpers.extract.codepages import WIDE
 from helpers.extract.sheets import in_one_line
 
-PIECE_BYTES = 1 << 18  # bytes of the stream read at a time
+PIECE_BYTES = 1 << 16  # bytes of the stream read at a time; more are slower
 CONTINUE = 0x3C
 BOF, EOF = 0x0809, 0x0A
 OLD_BOFS = (0x0009, 0x0209, 0x0409)  # BIFF2, BIFF3, BIFF4

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import io
+import math
 import random
 import struct
 from pathlib import Path
@@ -13,8 +14,10 @@ import pytest
 from helpers.extract import xls_book, xls_runs, xls_sheet
 from helpers.extract.blocks import Block, Context, Metadata
 from helpers.extract.number_format import raw_number
+from helpers.extract.sheets import in_one_line
 from helpers.extract.xls import read
 from helpers.extract.xls_numbers import rk_number
+from helpers.extract.xls_records import StringTable
 from tests.extract import xls_files as made
 from tests.extract.compound_files import packed as compound
 from tests.extract.office_files import blocks, items, notices, refusal, texts
@@ -282,6 +285,20 @@ def test_a_workbook_cut_short_is_corrupt() -> None:
     assert refusal(read, compound({"Workbook": b"not a workbook" * 9})).code == "corrupt"
 
 
+def test_shared_strings_are_the_same_together_and_one_by_one() -> None:
+    letters = ["a", "é", "가", " ", "\n", "\u3000", "\xa0", "¦", "\u200b", "", "\U0001f600"]
+    chance = random.Random(5)
+    found = StringTable()
+    for _ in range(60):
+        texts = ["".join(chance.choices(letters[:3], k=5)) for _ in range(chance.randrange(9))]
+        if chance.random() < 0.5:
+            texts += ["".join(chance.choices(letters, k=6)) for _ in range(chance.randrange(4))]
+        table = made.string_table(*texts)
+        found = StringTable()
+        found.feed(table[4:])
+        assert found.found == [in_one_line(text) for text in texts]
+
+
 def test_many_shared_strings_are_kept_as_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(xls_book, "COMPACT_STRINGS", 3)
     names = [f"문자열 {at}" for at in range(2_000)]
@@ -318,6 +335,17 @@ def test_every_block_has_a_location() -> None:
     assert all(item.location for item in found if isinstance(item, Block))
 
 
+CODES = ("0.0%", "#,##0", '"₩"#,##0.00"원"', "0.000", '0"\n%"')
+
+
+def _number(chance: random.Random) -> float:
+    """Halves that round up, numbers that the quick ways leave, and what is no number."""
+    odd = (0.5, 1.0, -0.0, 0.125, 2.675, -3.5, 1e-7, 1e20, 123456789012.5, math.inf, math.nan)
+    return chance.choice(
+        (*odd, chance.random(), chance.random() * 1e6, float(chance.randrange(9999)))
+    )
+
+
 def _table(chance: random.Random) -> bytes:
     """Rows of a few shapes, some of them odd, some with a gap or a cell more."""
     shapes = [[chance.randrange(8) for _ in range(chance.randint(1, 5))] for _ in range(4)]
@@ -328,11 +356,13 @@ def _table(chance: random.Random) -> bytes:
             shape = chance.choice(shapes)
         row += 1 if chance.random() < 0.95 else chance.randrange(1, 5)
         for column, kind in enumerate(shape):
-            style = chance.randrange(3) if chance.random() < 0.02 else column % 3
+            style = chance.randrange(9) if chance.random() < 0.02 else (column + len(shape)) % 9
             found += (
                 made.shared(row, column, chance.randrange(12), style),
-                made.number(row, column, chance.choice((0.5, 1.0, chance.random())), style),
-                made.packed_number(row, column, chance.randrange(900), style),
+                made.number(row, column, _number(chance), style),
+                made.packed_number(
+                    row, column, chance.randrange(-9, 900), style, chance.random() < 0.5
+                ),
                 made.packed_row(row, column, chance.randrange(9), chance.randrange(9)),
                 made.formula(row, column, chance.random(), style),
                 record(0x201, struct.pack("<HHH", row, column, 0)),
@@ -349,7 +379,8 @@ def test_rows_taken_in_runs_are_those_read_one_by_one(
     seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     strings = made.string_table(*(f"글 {at}" if at else "" for at in range(10)))
-    globals_ = [made.number_format(164, "0.0%"), made.look(0), made.look(164), made.look(14)]
+    globals_ = [made.number_format(164 + at, code) for at, code in enumerate(CODES)]
+    globals_ += [made.look(place) for place in (0, 164, 14, 165, 166, 167, 168)]
     data = xls({"S": _table(random.Random(seed))}, [*globals_, strings])
     found = rows(data)
     for piece in (40, 333, 4_096):
