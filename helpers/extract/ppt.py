@@ -56,8 +56,8 @@ def read(file: BinaryIO, ctx: Context) -> Iterator[Item]:
     container = CompoundFile(file)
     presentation = Presentation(container)
     yield properties.metadata(container)
-    slides = _Slides(presentation, ctx)
-    yield from slides.items()
+    for found in _Slides(presentation, ctx).parts():
+        yield from found
 
 
 class _Slides:
@@ -67,15 +67,17 @@ class _Slides:
         self._told: set[str] = set()  # headers, footers and masters' texts told already
         self._read: set[int] = set()  # numbers of the records read
         self._equations: dict[int, str] = {}  # by the number of their object
+        self._without_outline = Held((), self._equation)
 
-    def items(self) -> Iterator[Item]:
+    def parts(self) -> Iterator[Iterable[Item]]:
+        """Slide by slide, then what is embedded."""
         chars = 0
         for number, entry in enumerate(self._document.slides, 1):
             self._ctx.heartbeat()
             blocks = self._slide(number, entry)
             if blocks is None:
                 place = Location("slide", f"slide {number}", number)
-                yield Notice("part_unread", f"Slide {number} is missing from the file", place)
+                yield [Notice("part_unread", f"Slide {number} is missing from the file", place)]
                 blocks = _blocks(entry.texts, place)
             slide_chars = sum(map(len, map(_text_of, blocks)))
             if slide_chars > OFFICE_BLOCK_CHARS:
@@ -83,13 +85,13 @@ class _Slides:
             chars += slide_chars
             if chars > OFFICE_TEXT_CHARS:
                 raise limit_reached("Text", chars, OFFICE_TEXT_CHARS, "code points", SMALLER)
-            yield from blocks
+            yield blocks
         ctx = nested.opened(self._ctx)
         for place_of, number in enumerate(sorted(self._document.objects), 1):
             if not self._equation(number):
-                yield from object_document(self._object(number), place_of, ctx)
+                yield object_document(self._object(number), place_of, ctx)
         if self._presentation.cut:
-            yield Notice("part_unread", "The file is cut off: its last part is missing")
+            yield [Notice("part_unread", "The file is cut off: its last part is missing")]
 
     def _slide(self, number: int, entry: Entry) -> list[Block] | None:
         """All that is told of a slide; None where it is missing."""
@@ -98,7 +100,7 @@ class _Slides:
         record = self._page(entry, SLIDE)
         if record is None:
             return None
-        page = Page(*record[1:])
+        page = Page(record)
         place = Location("slide", f"slide {number}", number)
         found = self._shapes(page, entry.texts, place, OF_SLIDES)
         master = self._document.masters.get(page.master)
@@ -117,12 +119,10 @@ class _Slides:
         record = self._page(notes, NOTES)
         if record is None:
             return []
-        _, data, start, end = record
-        told_elsewhere = notes.texts or self._document.margins.get(OF_NOTES)
-        if not told_elsewhere and is_silent(data, start, end):
+        if not (notes.texts or self._document.margins.get(OF_NOTES)) and is_silent(record):
             return []
         place = Location("slide", f"slide {number} notes", number)
-        return self._shapes(Page(data, start, end), notes.texts, place, OF_NOTES)
+        return self._shapes(Page(record), notes.texts, place, OF_NOTES)
 
     def _equation(self, number: int) -> str:
         """What an embedded object shows if it is an equation."""
@@ -144,17 +144,16 @@ class _Slides:
 
     def _shapes(self, page: Page, outline: list[Text], place: Location, of: int) -> list[Block]:
         """What one slide or notes page says; `of` tells whose headers and footers it has."""
-        found = _drawn(page, Held(outline, self._equation))
+        held = Held(outline, self._equation) if outline else self._without_outline
+        found = _drawn(page, held)
         shown = [item for item in found if item.placeholder not in _NOT_SHOWN]
         if outline:
             told = {line for item in shown if isinstance(item, Text) for line in item.paragraphs}
             shown += [text for text in outline if not told.issuperset(text.paragraphs)]
         blocks = _blocks(shown, place, () if of == OF_NOTES else TITLES)
-        margins = margin_texts(page)
-        if margins is None:
-            margins = self._document.margins.get(of, [])
+        margins = margin_texts(page) if page.margins else self._document.margins.get(of)
         if margins or len(shown) < len(found):
-            self._once(blocks, (*margins, *_lines(found, MARGINS)), place)
+            self._once(blocks, (*(margins or ()), *_lines(found, MARGINS)), place)
         return blocks
 
     def _master(self, blocks: list[Block], master: Entry, place: Location) -> None:
@@ -162,11 +161,11 @@ class _Slides:
         self._read.add(master.number)
         found = self._presentation.place(master.number)
         if found is not None:
-            page = Page(*found[1:])
+            page = Page(found)
             drawn = [item for item in _drawn(page, Held()) if not _is_prompt(item)]
             rows = (item.text for item in drawn if isinstance(item, Row))
             lines = (*_lines(drawn, (0, *MARGINS)), *rows)
-            self._once(blocks, (*lines, *(margin_texts(page) or ())), place)
+            self._once(blocks, (*lines, *margin_texts(page)), place)
 
     def _once(self, blocks: list[Block], texts: Iterable[str], place: Location) -> None:
         new = [text for text in dict.fromkeys(texts) if text not in self._told]

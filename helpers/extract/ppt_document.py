@@ -15,7 +15,7 @@ from typing import NamedTuple, TypeAlias
 from helpers.errors import limit_reached
 from helpers.extract.art_records import RECORDS, Record, records
 from helpers.extract.codepages import WIDE
-from helpers.extract.ppt_records import DOCUMENT, SLIDE, Presentation, corrupt
+from helpers.extract.ppt_records import DOCUMENT, SLIDE, Place, Presentation, corrupt
 from helpers.extract.ppt_shapes import Text, outline_texts
 from helpers.limits import OFFICE_RELATED_PARTS
 
@@ -28,7 +28,7 @@ _SLIDE_FACTS, _DRAWING = 0x03EF, 0x040C
 _MARGINS, _MARGIN_FACTS, _STRING = 0x0FD9, 0x0FDA, 0x0FBA
 _TAGS, _TAG, _TAG_DATA, _COMMENT = 0x1388, 0x138A, 0x138B, 0x2EE0
 _OBJECTS, _EMBEDDED, _OBJECT_FACTS = 0x0409, 0x0FCC, 0x0FC3
-_HOLDERS = (_TAGS, _TAG, _TAG_DATA, _COMMENT)
+_PARTS = frozenset((_SLIDE_FACTS, _DRAWING, _MARGINS, _TAGS, _TAG, _TAG_DATA, _COMMENT))
 _COMMENT_SIGNS = _COMMENT.to_bytes(2, "little")
 _LEAST_MARGINS = 20  # bytes of headers and footers with a text
 _SHOWN = {1: 0x10, 2: 0x20}  # instance of a header's or footer's text → the mark that shows it
@@ -56,29 +56,33 @@ class Page:
 
     __slots__ = ("data", "drawings", "holders", "margins", "master", "notes")
 
-    def __init__(self, data: bytes, at: int, end: int) -> None:
+    def __init__(self, place: Place) -> None:
         """Find the records that matter in one pass."""
+        _, data, at, end = place
         self.data = data
-        self.drawings: list[Span] = []
-        self.holders: list[Record] = []
         self.margins: Span | None = None
+        drawings: list[Span] = []
+        holders: list[Record] = []
         facts = -1
         while at + 8 <= end:
             kind, size = _HEAD(data, at)
             start = at + 8
             at = start + size
+            if kind not in _PARTS:
+                continue
             if at > end:
                 at = end
             if kind == _DRAWING:
-                if len(self.drawings) < RECORDS:
-                    self.drawings.append((start, at))
+                if len(drawings) < RECORDS:
+                    drawings.append((start, at))
             elif kind == _SLIDE_FACTS:
                 if facts < 0 and at - start >= 22:
                     facts = start
             elif kind == _MARGINS:
                 self.margins = self.margins or (start, at)
-            elif kind in _HOLDERS and data.find(_COMMENT_SIGNS, start - 8, at) >= 0:
-                self.holders.append((kind, 0, start, at))
+            elif data.find(_COMMENT_SIGNS, start - 8, at) >= 0:
+                holders.append((kind, 0, start, at))
+        self.drawings, self.holders = drawings, holders
         master, self.notes, marks = (0, 0, 0) if facts < 0 else _SLIDE_LINKS(data, facts + 12)
         self.master = master if marks & _FOLLOWS_MASTER else 0
 
@@ -112,11 +116,9 @@ def read_document(presentation: Presentation) -> Document:
     return found
 
 
-def margin_texts(page: Page) -> list[str] | None:
-    """Header and footer that a page has for itself, None where it has none."""
-    if page.margins is None:
-        return None
-    start, end = page.margins
+def margin_texts(page: Page) -> list[str]:
+    """Header and footer that a page has for itself."""
+    start, end = page.margins or (0, 0)
     return _margin_texts(page.data, start, end) if end - start >= _LEAST_MARGINS else []
 
 
@@ -167,20 +169,20 @@ def _objects(data: bytes, start: int, end: int) -> dict[int, int]:
 
 def _entries(data: bytes, at: int, end: int) -> list[Entry]:
     """The entries of a list, each with the texts up to the next."""
-    begun: list[tuple[int, int]] = []  # from which to which byte an entry's own record reaches
+    found: list[Entry] = []
+    behind = end  # the record of the entry before
     while at + 8 <= end:
         kind, size = _HEAD(data, at)
-        start = at
+        if kind == _ENTRY and size >= 16 and at + 24 <= end and len(found) < RECORDS:
+            if behind < at:
+                found[-1].texts.extend(outline_texts(data, behind, at))
+            number, identity = _ENTRY_FACTS(data, at + 8)
+            found.append(Entry(number, identity, []))
+            behind = at + 8 + size
         at += 8 + size
-        if kind == _ENTRY and size >= 16 and start + 24 <= end and len(begun) < RECORDS:
-            begun.append((start, at))
-    ends = [*(start for start, _ in begun[1:]), end]
-    return [_entry(data, *entry, ends[place]) for place, entry in enumerate(begun)]
-
-
-def _entry(data: bytes, start: int, stop: int, end: int) -> Entry:
-    number, identity = _ENTRY_FACTS(data, start + 8)
-    return Entry(number, identity, outline_texts(data, stop, end) if stop < end else [])
+    if behind < end:
+        found[-1].texts.extend(outline_texts(data, behind, end))
+    return found
 
 
 def _margin_texts(data: bytes, start: int, end: int) -> list[str]:

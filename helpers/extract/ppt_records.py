@@ -75,13 +75,16 @@ class Presentation:
         return None if offset is None else self._place_at(offset)
 
     def _place_at(self, offset: int) -> Place | None:
-        if self._held:
-            start = offset + 8
-            if start > self._length:
-                return None
-            _, kind, size = HEADER.unpack_from(self._held, offset)
-            end = start + (size if size < OLE_PART_BYTES else OLE_PART_BYTES)
-            return kind, self._held, start, end if end < self._length else self._length
+        if not self._held:
+            return self._read_at(offset)
+        start = offset + 8
+        if start > self._length:
+            return None
+        _, kind, size = HEADER.unpack_from(self._held, offset)
+        end = start + (size if size < OLE_PART_BYTES else OLE_PART_BYTES)
+        return kind, self._held, start, end if end < self._length else self._length
+
+    def _read_at(self, offset: int) -> Place | None:
         self._stream.seek(offset)
         head = self._stream.read(8)
         if len(head) < 8:

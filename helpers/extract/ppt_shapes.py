@@ -26,6 +26,7 @@ from helpers.extract.art_records import (
     said,
 )
 from helpers.extract.blocks import CELL_SEPARATOR
+from helpers.extract.ppt_records import Place
 from helpers.extract.symbols import AS_TRANSLATION
 
 TITLE, CENTER_TITLE, OTHER = 0, 6, 4
@@ -40,13 +41,13 @@ _TEXT_HEADER, _CHARS, _BYTES, _OUTLINE_TEXT = 0x0F9F, 0x0FA0, 0x0FA8, 0x0F9E
 _PLACEHOLDER, _OBJECT = 0x0BC3, 0x0BC1
 _FIELDS = (0x0FD8, 0x0FF7, 0x0FF8, 0x0FF9, 0x0FFA, 0x1015)  # a number, date, header or footer
 _SAYING = (WORD_ART, DESCRIPTION)
-_FACTS = 0xF00A
+_FACTS = b"\x0a\xf0\x08\0\0\0"  # kind and size
 _DEPTH = 64  # groups within groups
 
 # The heads of a shape, of its facts and of what follows them; most are made so, and further than
 # to the first letter of their text nothing but sizes has to be followed.
 _HEADS_BYTES = 32
-_HEADS = struct.Struct("<2xHI2xHI8xHHI").unpack_from
+_HEADS = struct.Struct("<2xHI2x6s8xHHI").unpack_from
 # Behind the properties: its place, which placeholder it is, text box, kind of text, letters.
 _TO_LETTERS = re.compile(
     rb"(?:..\x10\xf0\x08\0\0\0.{8}|)"
@@ -57,13 +58,18 @@ _TO_LETTERS = re.compile(
 # Backwards from the letters: how many there are, the kind of text, the size of the box.
 _BOX_BYTES = 28
 _BOX = struct.Struct("<4xI8xB7xI").unpack_from
-_BARE = re.compile(  # a shape that stands for its group and says nothing else
-    rb"..\x04\xf0\x28\0\0\0..\x09\xf0\x10\0\0\0.{16}..\x0a\xf0\x08\0\0\0.{8}", re.DOTALL
-).match
+# A shape that stands for its group and says nothing else.
 _BARE_BYTES = 48
+_BARE_FORM = rb"..\x04\xf0\x28\0\0\0..\x09\xf0\x10\0\0\0.{16}..\x0a\xf0\x08\0\0\0.{8}"
+_BARE = re.compile(_BARE_FORM, re.DOTALL).match
+# The beginning of a drawing up to the first shape of its group.
+_DRAWN_BYTES = 32 + _BARE_BYTES
+_DRAWN = re.compile(
+    rb"..\x02\xf0.{4}..\x08\xf0\x08\0\0\0.{8}..\x03\xf0.{4}" + _BARE_FORM, re.DOTALL
+).match
+_DRAWN_SIZES = struct.Struct("<4xI20xI").unpack_from
 _HEAD = struct.Struct("<2xHI").unpack_from
 _TELL_LOOKS = frozenset((0x0FA1, 0x0FAA, 0x0FA6))  # behind a text: styles, languages, rulers
-_USUAL_HEADS = struct.Struct("<2xHI2xHI8x2xHI").unpack_from
 _IS_PLAIN = re.compile(r"[ -~\x80-\uefff\r]*").fullmatch  # nothing to clean but line ends
 _CLEAN = {
     **dict.fromkeys([*range(9), *range(0x0C, 0x0D), *range(0x0E, 0x20), 0x7F]),
@@ -72,8 +78,7 @@ _CLEAN = {
 }
 _SPEAKING = re.compile(  # in all numbers of records and of properties with a text, and in others
     rb"[\x81\x9e\xa0\xa8\xba\xc0\xc1][\x0b\x0f\x80\x83\xc0\xc3]"
-)
-_USUAL_DRAWING = (_DRAWING, 0xF008, 8, _GROUP)
+).search
 _LATIN_1_GAP = {
     code: bytes((code,)).decode("cp1252", "ignore") or None for code in range(0x80, 0xA0)
 }
@@ -109,10 +114,10 @@ class Row(NamedTuple):
     placeholder: int = 0
 
 
-def is_silent(data: bytes, start: int, end: int) -> bool:
+def is_silent(page: Place) -> bool:
     """Whether surely nothing on a page can say anything: no text, header or footer, object or
     property that holds a text is in it. Far quicker than to look at its shapes."""
-    return _SPEAKING.search(data, start, end) is None
+    return _SPEAKING(*page[1:]) is None
 
 
 def outline_texts(data: bytes, start: int, end: int) -> list[Text]:
@@ -123,12 +128,12 @@ def outline_texts(data: bytes, start: int, end: int) -> list[Text]:
 def drawing_texts(data: bytes, start: int, end: int, held: Held) -> list[Text | Row]:
     """What the shapes of a drawing say."""
     told: tuple[Held, list[Text | Row]] = held, []
-    if end - start >= 32:
-        outer, outer_size, facts, size, group, group_size = _USUAL_HEADS(data, start)
-        begun, last = start + 32 + group_size, start + 8 + outer_size
-        if (outer, facts, size, group) == _USUAL_DRAWING and begun <= last == end:
-            _group(data, start + 32, begun, told, 1)
-            _members(data, begun, end, told, 0)
+    if _DRAWN(data, start, end):
+        size, group_size = _DRAWN_SIZES(data, start)
+        behind = start + 32 + group_size
+        if start + _DRAWN_BYTES <= behind <= start + 8 + size == end:
+            _members(data, start + _DRAWN_BYTES, behind, told, 1)
+            _members(data, behind, end, told, 0)
             return told[1]
     for kind, _, first, last in records(data, start, end):
         if kind == _DRAWING:
@@ -177,9 +182,9 @@ def _usual(data: bytes, at: int, end: int, found: list[Text | Row]) -> int:
     of which nothing is read."""
     if end - at < _HEADS_BYTES:
         return 0
-    kind, size, facts, facts_size, head, following, length = _HEADS(data, at)
+    kind, size, facts, head, following, length = _HEADS(data, at)
     last = at + 8 + size
-    if kind != _SHAPE or last > end or facts != _FACTS or facts_size != 8:
+    if kind != _SHAPE or facts != _FACTS or last > end:
         return 0
     at += 24
     if following == OPTIONS:
