@@ -12,6 +12,7 @@ Does not: read the index but for those last rows.
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -31,10 +32,11 @@ if TYPE_CHECKING:  # numpy.typing alone takes 7 ms to import
     Ints = NDArray[np.int64]
 
 STRIP_ROWS = 32_768  # rows looked at together: what is made of them stays in the cache
+CLOSER_ROWS = 4_096  # rows whose codes are picked out and widened together
 PLAIN_ROWS = 1_024  # rows of float16 widened at a time: the same
 SAMPLE_ROWS = 16_384  # rows looked at to guess what the best ones reach
 FIRST_LOOK = 8  # times k rows among which the k best chunks are looked for first
-RANKED_ROWS = 16  # rows computed from their vectors before it is asked whether more can matter
+RANKED_ROWS = 16  # rows at least computed from their vectors before it is asked for more
 LOWEST = -1e30  # below every score of a row that is not out
 SLACK = 2e-5  # of |q|: what float32 arithmetic over unit vectors can be wrong by
 HALF_BITS = 13  # bits a float16 is shifted by to stand in a float32, 2**112 too small
@@ -66,13 +68,12 @@ class Search:
         floor = self.ranking.floor(self.k)
         rows = np.flatnonzero(reach >= floor)
         closer = self._closer(rows, reach[rows])
-        rows, closer = rows[closer >= floor], closer[closer >= floor]
         order = np.argsort(-closer, kind="stable")
-        for start in range(0, len(order), RANKED_ROWS):
-            part = order[start : start + RANKED_ROWS]
-            if closer[part[0]] < self.ranking.floor(self.k):
-                break
-            self.ranking.add(rows[part])
+        done = 0
+        while done < len(order) and closer[order[done]] >= self.ranking.floor(self.k):
+            upto = done + max(RANKED_ROWS, done // 2)
+            self.ranking.add(rows[order[done:upto]])
+            done = upto
         return self.ranking.best(self.k)
 
     def _bound(self, reach: Floats) -> None:
@@ -81,7 +82,7 @@ class Search:
             return
         headed, asked = self.shelf.headed, self.asked
         sums = self.product(asked.weights, headed.codes)
-        for rows in _strips(len(reach)):
+        for rows in _strips(len(reach), STRIP_ROWS):
             part = reach[rows]
             np.dot(asked.factors, headed.facts[:SCALE, rows], out=part)
             score = sums[rows].astype(np.float32)
@@ -118,7 +119,7 @@ class Search:
             return reach
         headed, asked = self.shelf.headed, self.asked
         picked = rows[: np.searchsorted(rows, self.headed)]
-        for place in _strips(len(picked)):
+        for place in _strips(len(picked), CLOSER_ROWS):
             taken = picked[place]
             facts = headed.facts.take(taken, axis=1)
             score = asked.rest @ headed.codes.take(taken, axis=1).astype(np.float32)
@@ -149,7 +150,7 @@ class Ranking:
 
     def floor(self, k: int) -> float:
         """What the k-th best chunk reaches at least."""
-        return sorted(self._best.values())[-k] if len(self._best) >= k else LOWEST
+        return heapq.nlargest(k, self._best.values())[-1] if len(self._best) >= k else LOWEST
 
     def best(self, k: int) -> list[tuple[int, float]]:
         """The k best chunks seen; equal ones by number."""
@@ -185,9 +186,9 @@ def exact(rows: NDArray[np.int16], query: Floats) -> NDArray[np.float64]:
     return np.asarray((wide * query.astype(np.float64)).sum(axis=1))
 
 
-def _strips(count: int) -> Iterator[slice]:
-    for start in range(0, count, STRIP_ROWS):
-        yield slice(start, min(start + STRIP_ROWS, count))
+def _strips(count: int, size: int) -> Iterator[slice]:
+    for start in range(0, count, size):
+        yield slice(start, min(start + size, count))
 
 
 def _widened(rows: NDArray[np.int16]) -> Iterator[tuple[slice, Floats]]:

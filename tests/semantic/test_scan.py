@@ -135,6 +135,28 @@ def test_heads_rule_out_most_rows_and_nothing_that_counts(
     assert np.median(looked_at) < 0.01 * len(rows)
 
 
+def test_thousands_of_equal_vectors_cost_a_moment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As a footer on every page has them."""
+    rows = np.concatenate([family("equal", 12_000, 16, 1), family("even", 4_000, 16, 2)])
+    shelf = Shelf(tmp_path, 16)
+    ids = shelf.add(rows)
+    shelf.tidy()
+    shelf.publish()
+    asked: list[int] = []
+    floor = narrowing.Ranking.floor
+
+    def counted(self: narrowing.Ranking, k: int) -> float:
+        asked.append(k)
+        return floor(self, k)
+
+    monkeypatch.setattr(narrowing.Ranking, "floor", counted)
+    query = rows[0].astype(np.float32)
+    agree(shelf.scanner().top_k(query, 30), rows, ids, query, 30)
+    assert len(asked) < 40
+
+
 def test_facts_bound_what_they_say(large: tuple[Shelf, Matrix]) -> None:
     shelf, _ = large
     with vectors.reading(shelf.path) as db:
