@@ -1,14 +1,17 @@
 """`python3 -m tests [pytest arguments]`: install what the tests need, then run them.
 
-Needs nothing but Python 3.10 and, the first time, its package registry. `--trust` runs every
-point of tests/trust instead of a sample and records the outcome in docs/trust.md;
-`--conformance` runs the protocol's own suites instead, which need Node and the npm registry.
+Needs nothing but Python 3.10 and, the first time, its package registry. Without arguments, where
+there are two processors or more, two halves run at once, since most tests keep one busy;
+`.venv/bin/python -m pytest` runs them all in one process. `--trust` runs every point of
+tests/trust instead of a sample and records the outcome in docs/trust.md; `--conformance` runs the
+protocol's own suites instead, which need Node and the npm registry.
 """
 
 from __future__ import annotations
 
 import os
 import platform
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -25,6 +28,7 @@ from helpers.errors import RagDocError  # noqa: E402
 TRUST = "--trust"
 CONFORMANCE = "--conformance"
 RECORD = PROJECT / "docs" / "trust.md"
+APART = ("browser", "extract", "recognize", "semantic", "server", "sync")  # half of the work
 OUTCOMES = {"failure": "failed", "error": "failed", "skipped": "skipped"}
 
 
@@ -36,9 +40,13 @@ def main(words: list[str]) -> int:
         print(f"python3 -m tests: {error}", file=sys.stderr)
         return error.exit_code
     os.chdir(PROJECT)
+    # Bytecode of the tests (8 s) and of what they start is kept, where .gitignore names it.
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     arguments = [word for word in words if word not in (TRUST, CONFORMANCE)]
     if TRUST in words:
         return _trust(python, arguments)
+    if not words and (os.cpu_count() or 1) > 1:
+        return _halves([str(python), "-m", "pytest"])
     if CONFORMANCE in words:
         arguments = ["tests/server/conformance.py", *arguments]
     command = [str(python), "-m", "pytest", *arguments]
@@ -46,6 +54,21 @@ def main(words: list[str]) -> int:
     if os.name == "nt":
         return subprocess.run(command, check=False).returncode
     os.execv(python, command)
+
+
+def _halves(pytest: list[str]) -> int:
+    """Run the folders named APART beside all others; their report follows the others'."""
+    apart = [f"tests/{name}" for name in APART]
+    rest = ["tests", *(f"--ignore={folder}" for folder in apart)]
+    with tempfile.TemporaryFile() as report:
+        print(f"# all but {' '.join(apart)}, which come after", flush=True)
+        with subprocess.Popen([*pytest, *apart], stdout=report, stderr=report) as beside:
+            code = subprocess.run([*pytest, *rest], check=False).returncode
+        report.seek(0)
+        print(f"\n# {' '.join(apart)}", flush=True)
+        shutil.copyfileobj(report, sys.stdout.buffer)
+        sys.stdout.flush()
+    return code or beside.returncode
 
 
 def _trust(python: Path, arguments: list[str]) -> int:
