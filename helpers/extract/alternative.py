@@ -17,7 +17,7 @@ _NUMBERED = re.compile(
     r"subtitle|content placeholder|placeholder|footer placeholder|slide number placeholder|logo|"
     r"grafik|bild|objekt|rahmen|imagen|imagem|immagine|afbeelding|рисунок|рис|图片|圖片|図|画像|"
     r"그림|개체|도형|표|사진|텍스트 상자|직사각형|타원|선|제목|รูปภาพ|ภาพ|รูป|กล่องข้อความ|วัตถุ|ตาราง)"
-    r"[\s_#:.-]*(?:개체)?[\s_-]*\d*",
+    r"[\s_#:.-]*(?:개체[\s_-]*)?\d*",
     re.IGNORECASE,
 )
 _PLACE = re.compile(r"(?:[a-z]:\\|\\\\|file:|https?://|cid:|data:)\S", re.IGNORECASE)

@@ -26,7 +26,7 @@ from helpers.extract.stream import TextStream
 LEFTOVER_CHARS = 64_000  # code points of an unfinished tag that are still looked at in the end
 PROOF_BYTES = 12  # non-ASCII bytes from which they are believed against a charset named by habit
 _CHARSET = re.compile(
-    rb"""(?:charset|<\?xml[^>]{0,100}encoding)\s*=\s*["']?\s*([A-Za-z0-9_-]{2,30})""",
+    rb"""(?:charset|<\?xml[^>]{0,100}encoding)\s*=\s*(?:["']\s*)?([A-Za-z0-9_-]{2,30})""",
     re.IGNORECASE,
 )
 # Tags that no equation holds: one that is open ends before them.

@@ -20,7 +20,7 @@ from helpers.extract.stream import TextStream
 
 _UTF8 = Encoding("utf-8", "UTF-8")
 _BOM = b"\xef\xbb\xbf"
-_PAGE_CHARSET = re.compile(rb"charset\s*=\s*[\"']?\s*([A-Za-z0-9_.:-]{2,30})", re.IGNORECASE)
+_PAGE_CHARSET = re.compile(rb"charset\s*=\s*(?:[\"']\s*)?([A-Za-z0-9_.:-]{2,30})", re.IGNORECASE)
 
 
 class Writer:

@@ -29,7 +29,7 @@ _RUN = re.compile(
 )
 _PICTURE_BYTES = 2_000  # bytes from which such a run is a picture
 _COLOURS = re.compile(r"\x1b\[[0-9;?]{0,40}[A-Za-z]")
-_OBJECT = re.compile(r"\s*<[\w.]+[^<>]{0,400}>\s*")  # what Python says of a thing without text
+_OBJECT = re.compile(r"\s*<[\w.][^<>]*>\s*")  # what Python says of a thing without text
 _OBJECT_CHARS = 500  # code points beyond which a text is more than that
 _LEVELS = 6
 

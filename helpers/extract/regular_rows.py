@@ -154,7 +154,7 @@ STRINGS = Form(re.compile(b""), b"<si>", False, b"</si>", _strings)
 WORKBOOK = Form(re.compile(b""), b"<sheetData>", True, b"</row>", _in_workbook)
 SPREADSHEET = Form(
     re.compile(
-        rb'(?=(?:<\?[^>]*>)?[^>]*xmlns:table="urn:oasis:names:tc:opendocument:xmlns:table:1\.0")'
+        rb'\A(?=(?:<\?[^>]*>)?[^>]*xmlns:table="urn:oasis:names:tc:opendocument:xmlns:table:1\.0")'
         rb'(?=(?:<\?[^>]*>)?[^>]*xmlns:text="urn:oasis:names:tc:opendocument:xmlns:text:1\.0")'
     ),
     b"<table:table-row",

@@ -32,7 +32,8 @@ _OUT_OF_ORDER = (
     f"|([{_THAI_MARK}])\\1"
 )
 _SUSPECT = re.compile(_OUT_OF_ORDER)
-_DISORDER = re.compile(f"[{_THAI_MARK}]*?(?:{_OUT_OF_ORDER})[{_THAI_MARK}]*")
+# Each run is looked at from its beginning only, so that a long one costs its length.
+_DISORDER = re.compile(f"(?<![{_THAI_MARK}])[{_THAI_MARK}]*?(?:{_OUT_OF_ORDER})[{_THAI_MARK}]*")
 _SARA_AM_SIGN = "\u0e33"
 _DOUBLE_E = "\u0e40\u0e40"
 _SARA_AE = "\u0e41"
