@@ -55,10 +55,11 @@ class CompoundFile:
 
     `entries` maps paths, folded to lower case as the format compares names, to entries in the
     order of the directory's tree. Raises Unread: `corrupt` where header, allocation table or
-    directory cannot be followed, `limit_reached` for a directory beyond OLE_ENTRIES.
+    directory cannot be followed, `limit_reached` for a directory beyond OLE_ENTRIES. Not `whole`
+    is a file without its directory: it has no entries, only streams to `open_at`.
     """
 
-    def __init__(self, file: BinaryIO) -> None:
+    def __init__(self, file: BinaryIO, whole: bool = True) -> None:
         self._file = file
         self._length = file.seek(0, io.SEEK_END)
         file.seek(0)
@@ -74,6 +75,8 @@ class CompoundFile:
         self._read_table(header, difat_first=facts[12])
         self.entries: dict[Path, Entry] = {}
         self._root: Entry | None = None
+        if not whole:
+            return
         self._read_directory(facts[7], wide=version >= 4)
         first, count = facts[10], facts[11]
         self._mini_table = self._numbers(self._chain_bytes(first, count * self.sector_bytes))
@@ -105,6 +108,16 @@ class CompoundFile:
             what = f"the stream {path[-1]}"
             raise limit_reached(what, stream.size, most, "bytes", "Split the document.")
         return stream.read()
+
+    def open_at(self, sector: int) -> Stream:
+        """What is left of the stream that begins at a sector. Behind the end of the allocation
+        table one sector is taken after the other: most programs write a stream in one piece."""
+        unit = self.sector_bytes
+        runs = self._runs(sector, (self._sectors - sector) * unit)
+        end = sum(runs[-1]) if runs else self._length
+        if end // unit - 2 >= len(self._table) and end < self._length:
+            runs.append((end, self._length - end))
+        return Stream(self._file, runs, sum(count for _, count in runs))
 
     # --- tables ---------------------------------------------------------------------------
 

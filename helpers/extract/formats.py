@@ -142,7 +142,7 @@ FORMATS = (
     _office("odp", "OpenDocument presentation", "odf", "odp otp", version=3),
     _office("pdf", "PDF", "pdf", "pdf", package="pypdf", version=2),
     _office("doc", "Word 97-2003 document", "doc", "doc dot"),
-    _office("xls", "Excel 97-2003 workbook", "xls", "xls xlt xlw"),
+    _office("xls", "Excel 97-2003 workbook", "xls", "xls xlt xlw", version=2),
     _office("ppt", "PowerPoint 97-2003 presentation", "ppt", "ppt pps pot"),
     _office("xlsb", "binary Excel workbook", "xlsb", "xlsb"),
     _office("hwp", "Hangul Word Processor document", "hwp", "hwp hwt"),

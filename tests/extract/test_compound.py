@@ -70,6 +70,24 @@ def test_a_chain_that_loops_ends_with_the_size_of_its_stream() -> None:
     assert len(opened(bytes(data)).read("Round")) == 6000
 
 
+def test_a_stream_is_read_from_its_first_sector_on_without_a_directory() -> None:
+    data = bytearray(packed(STREAMS))
+    start = opened(bytes(data)).entries[("worddocument",)].start
+    second, third = (slice((start + at) * 512, (start + at + 1) * 512) for at in (2, 3))
+    data[second], data[third] = data[third], data[second]
+    table = (struct.unpack_from("<I", data, 76)[0] + 1) * 512
+    struct.pack_into("<3I", data, table + 4 * start, start + 2, start + 3, start + 1)
+    assert CompoundFile(io.BytesIO(data), whole=False).open_at(start).read() == BODY
+
+
+def test_behind_the_end_of_the_table_a_stream_goes_on_in_one_piece() -> None:
+    data = packed(STREAMS)
+    start = opened(data).entries[("worddocument",)].start
+    cut = io.BytesIO(data[: (start + 1) * 512 + 5_000])
+    assert CompoundFile(cut, whole=False).open_at(start).read() == BODY[:5_000]
+    assert CompoundFile(cut, whole=False).open_at(9_999).read() == b""
+
+
 def test_a_directory_that_loops_ends() -> None:
     data = bytearray(packed(STREAMS))
     directory = (struct.unpack_from("<I", data, 48)[0] + 1) * 512

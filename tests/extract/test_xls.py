@@ -7,6 +7,7 @@ import io
 import math
 import random
 import struct
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -277,9 +278,37 @@ def test_a_missing_sheet_is_told() -> None:
     assert notice.code == "part_unread" and "'나'" in notice.message
 
 
-def test_a_workbook_cut_short_is_corrupt() -> None:
-    data = xls({"S": b"".join(made.label(row, 0, "x" * 90) for row in range(200))})
-    assert refusal(read, data[: len(data) // 2]).code == "corrupt"
+@pytest.mark.parametrize("biff", [5, 8])
+def test_of_a_workbook_cut_short_the_rows_that_are_left_are_read(biff: int) -> None:
+    letters = "x" * 90
+    label = made.label if biff == 8 else partial(made.label5, codec="cp1252")
+    sheet = b"".join(label(row, 0, f"{row} {letters}") for row in range(200))
+    whole = xls({"A": sheet, "B": sheet}, biff=biff)
+    data = whole[: int(len(whole) * 0.7)]
+    found = rows(data)
+    assert len(found) > 250 and found[-1] == (
+        f"B row {len(found) - 200}",
+        f"{len(found) - 201} {letters}",
+    )
+    (notice,) = notices(read, data)
+    assert notice.code == "part_unread"
+    assert notice.message == "The file is cut off: its last part is missing"
+    missing, cut = notices(read, whole[: int(len(whole) * 0.4)])
+    assert "'B'" in missing.message and cut == notice
+    assert refusal(read, whole[:545]).code == "corrupt"
+
+
+def test_a_stream_that_the_file_holds_in_part_is_read_so_far() -> None:
+    sheet = b"".join(made.label(row, 0, f"{row} {'x' * 90}") for row in range(200))
+    data = bytearray(xls({"가": sheet}))
+    at = data.index("Workbook".encode("utf-16-le"))
+    size = int.from_bytes(data[at + 120 : at + 124], "little")
+    data[at + 120 : at + 124] = (size + 100_000).to_bytes(4, "little")
+    assert len(rows(bytes(data))) == 200
+    assert [notice.code for notice in notices(read, bytes(data))] == ["part_unread"]
+
+
+def test_what_is_no_workbook_is_corrupt() -> None:
     assert refusal(read, compound({"Other": b"x"})).code == "corrupt"
     assert refusal(read, b"\x09\x00junk").code == "corrupt"
     assert refusal(read, compound({"Workbook": b"not a workbook" * 9})).code == "corrupt"
