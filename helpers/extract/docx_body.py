@@ -1,7 +1,8 @@
 """WordprocessingML as a stream: elements in, paragraphs and table rows out.
 
 Promises: constant memory whatever the part's size (a paragraph or cell without end is cut);
-what is deleted, moved away or a field's code is left out, but for a field that shows only that.
+what is deleted, moved away, formatted as hidden or a field's code is left out, but for a field that
+shows only that.
 Does not: open parts or resolve relationships; an include names the relationship's id.
 """
 
@@ -13,7 +14,7 @@ from dataclasses import dataclass, field
 from helpers.extract.alternative import alternative
 from helpers.extract.blocks import CELL_SEPARATOR, Location
 from helpers.extract.doc_fields import shown
-from helpers.extract.docx_styles import VALUE, Styles
+from helpers.extract.docx_styles import OFF, VALUE, Styles
 from helpers.extract.equations import read_equation
 from helpers.extract.markup import (
     Attributes,
@@ -41,6 +42,12 @@ _FIELD = names("w:fldCharType", NAMESPACES)
 _FIELDS = 32  # fields within fields
 _CODE_CHARS = 4_096  # code points of a field's code
 _DIAGRAM = names("r:dm", NAMESPACES)
+# What ends after formatting that hides: a run; what holds formatting without any text of its own.
+_FORMATTED = frozenset(
+    name for word in ("w:r", "w:pPr", "w:sdtPr", "w:sdtEndPr") for name in names(word, NAMESPACES)
+)
+_VANISH = names("w:vanish", NAMESPACES)
+_OF_FIELDS = frozenset((*names("w:fldChar", NAMESPACES), *names("w:instrText", NAMESPACES)))
 _SEPARATORS = ("separator", "continuationSeparator", "continuationNotice")
 
 # Check boxes, ticks and arrows of the Wingdings font, as forms use them.
@@ -69,6 +76,7 @@ class _Paragraph:
     parts: list[str] = field(default_factory=list)
     style: str = ""
     outline: int | None = None
+    hidden: bool = False
     after: list[Found] = field(default_factory=list)
 
 
@@ -140,6 +148,8 @@ class WordScanner:
             "w:br w:cr": literal("\n"),
             "w:noBreakHyphen": literal("\u2011"),
             "w:sym": self._symbol,
+            "w:vanish": self._hide,
+            "w:rStyle": self._run_style,
             "w:pStyle": self._style,
             "w:outlineLvl": self._outline,
             "w:tbl": lambda _: self._tables.append(_Table()),
@@ -240,11 +250,39 @@ class WordScanner:
         elif 32 <= point < 0xD800 or 0xF900 <= point <= 0x10FFFF:
             self._write(chr(point))
 
+    def _run_style(self, attributes: Attributes) -> None:
+        if first(attributes, VALUE) in self._styles.hidden:
+            self._hide({})
+
+    def _hide(self, attributes: Attributes) -> None:
+        """Pass over what stands in this run, or nothing where a paragraph's mark is hidden; fields
+        are followed, which may end elsewhere. Other handlers do it, so that runs without such
+        formatting cost nothing.
+        """
+        if first(attributes, VALUE) in OFF:
+            return
+
+        def start(name: str, attributes: Attributes) -> None:
+            usual_start(name if name in _OF_FIELDS else "", attributes)
+            if name in _VANISH and first(attributes, VALUE) in OFF:  # against the run's style
+                self.scanner.take_over()
+            elif name not in _OF_FIELDS:
+                self.scanner.skip()
+
+        def end(name: str) -> None:
+            usual_end(name if name in _OF_FIELDS or name in _FORMATTED else "")
+            if name in _FORMATTED:
+                self.scanner.take_over()
+
+        usual_start, usual_end = self.scanner.take_over(start, end)
+
     # --- paragraphs -------------------------------------------------------------------------
 
     def _style(self, attributes: Attributes) -> None:
         if self._paragraphs:
-            self._paragraphs[-1].style = first(attributes, VALUE)
+            style = first(attributes, VALUE)
+            self._paragraphs[-1].style = style
+            self._paragraphs[-1].hidden = style in self._styles.hidden
 
     def _outline(self, attributes: Attributes) -> None:
         if self._paragraphs:
@@ -256,7 +294,7 @@ class WordScanner:
         paragraph = self._paragraphs.pop()
         sink = self._sinks[-1]
         level = self._styles.level(paragraph.style, paragraph.outline)
-        text = "".join(paragraph.parts)
+        text = "" if paragraph.hidden else "".join(paragraph.parts)
         title = paragraph.style in self._styles.titles
         self._put(sink, text, "heading" if level else "paragraph", level, title)
         sink.extend(paragraph.after)
@@ -309,7 +347,7 @@ class WordScanner:
             self._tables[-1].in_properties = inside
 
     def _header_row(self, attributes: Attributes) -> None:
-        if self._tables and first(attributes, VALUE) not in ("0", "false", "off"):
+        if self._tables and first(attributes, VALUE) not in OFF:
             self._tables[-1].header = True
 
     def _deleted(self, attributes: Attributes) -> None:

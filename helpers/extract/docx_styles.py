@@ -1,4 +1,4 @@
-"""Paragraph styles of a Word document: which are headings, and of which depth.
+"""Styles of a Word document: which are headings, and of which depth; which hide their text.
 
 Promises: outline level first, then the style's name in the languages of Word, then what it is
 based on. Does not: care how a style looks.
@@ -27,16 +27,20 @@ _TITLES = frozenset(
 )
 
 VALUE = names("w:val", NAMESPACES)
+OFF = ("0", "false", "off")  # values of VALUE that switch off
 _STYLE_ID = names("w:styleId", NAMESPACES)
 _TYPE = names("w:type", NAMESPACES)
 
 
 @dataclass(frozen=True, slots=True)
 class Styles:
-    """`levels`: style id → heading level, 1 to 6; `titles`: ids of the document title's style."""
+    """`levels`: style id → heading level, 1 to 6; `titles`: ids of the document title's style;
+    `hidden`: ids of styles, of characters too, whose text is not shown.
+    """
 
     levels: dict[str, int]
     titles: frozenset[str]
+    hidden: frozenset[str] = frozenset()
 
     def level(self, style: str, outline: int | None) -> int:
         """A paragraph's heading level, 0 for body text; its own outline level wins."""
@@ -68,13 +72,17 @@ def is_title_name(name: str) -> bool:
 def read_styles(part: str, pieces: Iterable[bytes]) -> Styles:
     """Read word/styles.xml; raises Unread as Scanner does."""
     found: dict[str, _Style] = {}
+    hidden: set[str] = set()
     current = _Style()
+    identity = ""
 
     def style(attributes: Attributes) -> None:
-        nonlocal current
+        nonlocal current, identity
         current = _Style()
-        if first(attributes, _TYPE) == "paragraph" and len(found) < _STYLES:
-            found[first(attributes, _STYLE_ID)] = current
+        kind, identity = first(attributes, _TYPE), first(attributes, _STYLE_ID)
+        if kind == "paragraph" and len(found) < _STYLES:
+            found[identity] = current
+        identity = identity if kind in ("paragraph", "character") else ""
 
     def name(attributes: Attributes) -> None:
         current.name = first(attributes, VALUE)
@@ -85,11 +93,21 @@ def read_styles(part: str, pieces: Iterable[bytes]) -> Styles:
     def outline(attributes: Attributes) -> None:
         current.outline = whole(first(attributes, VALUE), 9)
 
-    actions = {"w:style": style, "w:name": name, "w:basedOn": base, "w:outlineLvl": outline}
+    def vanish(attributes: Attributes) -> None:
+        if identity and len(hidden) < _STYLES and first(attributes, VALUE) not in OFF:
+            hidden.add(identity)
+
+    actions = {
+        "w:style": style,
+        "w:name": name,
+        "w:basedOn": base,
+        "w:outlineLvl": outline,
+        "w:vanish": vanish,
+    }
     Scanner(part, table(actions, NAMESPACES)).run(pieces)
     levels = {identity: _level(identity, found) for identity in found}
     titles = {identity for identity, style in found.items() if is_title_name(style.name)}
-    return Styles(levels | dict.fromkeys(titles, 1), frozenset(titles))
+    return Styles(levels | dict.fromkeys(titles, 1), frozenset(titles), frozenset(hidden))
 
 
 def _level(identity: str, styles: dict[str, _Style]) -> int:

@@ -124,7 +124,7 @@ FORMATS = (
     _text("yaml", "YAML", "structured", "yaml yml"),
     _text("toml", "TOML", "structured", "toml"),
     _text("html", "HTML", "html", "html htm xhtml shtml", version=2),
-    _office("docx", "Word document", "docx", "docx docm dotx dotm", version=3, holds="documents"),
+    _office("docx", "Word document", "docx", "docx docm dotx dotm", version=4, holds="documents"),
     _office("xlsx", "Excel workbook", "xlsx", "xlsx xltx", version=2, holds="documents"),
     _office(
         "xlsm", "Excel workbook with macros", "xlsx", "xlsm xltm", version=2, holds="documents"
@@ -159,8 +159,8 @@ FORMATS = (
     _office("odg", "OpenDocument drawing or chart", "odf", "odg otg odc"),
     _known("odb", "OpenDocument database or image", "odb odi"),
     _office("spreadsheetml2003", "Excel 2003 XML spreadsheet", "spreadsheetml", ""),
-    _office("wordml2003", "Word 2003 XML document", "wordml2003", ""),
-    _office("flatopc", "Office document in one XML file", "flat_opc", ""),
+    _office("wordml2003", "Word 2003 XML document", "wordml2003", "", version=2),
+    _office("flatopc", "Office document in one XML file", "flat_opc", "", version=2),
     _known("oldword", "document of Word 1, Windows Write or Word for DOS", ""),
     _known("wordperfect", "WordPerfect document", "wpd"),
     _office("ipynb", "Jupyter notebook", "notebook", "ipynb"),

@@ -419,3 +419,55 @@ def test_text_boxes_are_found_in_body_header_and_footer(shared: Path) -> None:
     found = "\n".join(texts(read, (shared / "bugs/b29/textbox.docx").read_bytes()))
     for place in ("body", "header", "footer"):
         assert found.count(f"inside of a text box in the {place}") == 1
+
+
+# --- hidden text ----------------------------------------------------------------------------
+
+VANISH = "<w:rPr><w:vanish/></w:rPr>"
+
+
+def formatted(text: str, properties: str = "") -> str:
+    return f"<w:r>{properties and f'<w:rPr>{properties}</w:rPr>'}<w:t>{text}</w:t></w:r>"
+
+
+@pytest.mark.parametrize(
+    ("inner", "shown"),
+    [
+        (formatted("a") + formatted("gone", "<w:b/><w:vanish/><w:i/>") + formatted("b"), "ab"),
+        (formatted("a") + formatted("kept", '<w:vanish w:val="0"/>') + formatted("b"), "akeptb"),
+        (formatted("a", "<w:webHidden/>"), "a"),
+        (f"<w:pPr>{VANISH}</w:pPr>" + formatted("a") + formatted("b"), "ab"),
+        (
+            f"<w:sdt><w:sdtPr>{VANISH}</w:sdtPr><w:sdtContent>{formatted('a')}</w:sdtContent></w:sdt>",
+            "a",
+        ),
+        (f"<w:r>{VANISH}<w:tab/><w:sym w:char='0041'/><w:pict>{box('x')}</w:pict></w:r>", ""),
+        (formatted("a", '<w:rStyle w:val="unseen"/>') + formatted("b"), "b"),
+        (
+            formatted("a", '<w:rStyle w:val="unseen"/><w:vanish w:val="false"/>') + formatted("b"),
+            "ab",
+        ),
+        (formatted("a", '<w:rStyle w:val="seen"/>'), "a"),
+        ('<w:pPr><w:pStyle w:val="z"/></w:pPr>' + formatted("Top of Form"), ""),
+    ],
+)
+def test_hidden_text_is_left_out(inner: str, shown: str) -> None:
+    styles = (
+        f"<w:styles {W}><w:style w:type='character' w:styleId='unseen'>{VANISH}</w:style>"
+        f"<w:style w:type='character' w:styleId='seen'/>"
+        f"<w:style w:type='table' w:styleId='grid'>{VANISH}</w:style>"
+        f"<w:style w:type='paragraph' w:styleId='z'>{VANISH}</w:style></w:styles>"
+    )
+    body = f"<w:p>{inner}</w:p>" + paragraph("after")
+    found = blocks(read, docx(body, {"word/styles.xml": styles}, styles="styles.xml"))
+    assert [block.text for block in found] == [*filter(None, [shown]), "after"]
+
+
+def test_a_field_that_begins_in_hidden_text_is_followed_to_its_end() -> None:
+    body = (
+        f'<w:p><w:r>{VANISH}<w:fldChar w:fldCharType="begin"/></w:r>'
+        f"<w:r>{VANISH}<w:instrText>EQ \\f(1,2)</w:instrText></w:r>"
+        f'<w:r><w:fldChar w:fldCharType="separate"/></w:r>{formatted("shown")}'
+        f'<w:r><w:fldChar w:fldCharType="end"/></w:r></w:p>'
+    )
+    assert [block.text for block in blocks(read, docx(body))] == ["shown"]
