@@ -27,7 +27,7 @@ from helpers.limits import (
 )
 
 _TITLE = 100  # a "level" that marks the document's title
-_STYLES = 1_000  # styles made from the title's that are remembered
+_STYLES = 1_000  # styles made from the title's, and ones that hide text, that are remembered
 _SLIDE_ITEMS = 2_000  # blocks of one slide held to bring its title to the front
 _HELD_CHARS = 16 * OFFICE_BLOCK_CHARS  # code points of one row held before it is cut
 _ROW_CELLS = 20_000  # filled cells of one row held before it is cut
@@ -35,6 +35,8 @@ _ROW_CELLS = 20_000  # filled cells of one row held before it is cut
 _LEVEL = one("text:outline-level")
 _STYLE = one("text:style-name")
 _STYLE_NAME = one("style:name")
+_DISPLAY = one("text:display")
+_STYLED = tuple(one(f"text:{name}") for name in ("span", "p", "h"))
 _STYLE_PARENT = one("style:parent-style-name")
 _NAME = one("table:name")
 _ROWS = one("table:number-rows-repeated")
@@ -117,6 +119,8 @@ class BodyScanner:
         self._outline = Outline()
         self._titled = titled
         self._titles = {"Title"}
+        self._named = ""
+        self._hidden: set[str] = set()
         self._documents = 0
         self._pages = "slide"
         self._slides = 0
@@ -129,9 +133,8 @@ class BodyScanner:
         self._grids: list[_Grid] = []
         self._repeated = 0
         self._frames = TextFrames(self._text)
-        self.scanner = Scanner(
-            part, table(self._starts(), NAMESPACES), table(self._ends(), NAMESPACES)
-        )
+        self._actions = table(self._starts(), NAMESPACES)
+        self.scanner = Scanner(part, self._actions, table(self._ends(), NAMESPACES))
         self._frames.attach(self.scanner)
 
     def drain(self) -> Iterator[Item | Embedded]:
@@ -161,6 +164,7 @@ class BodyScanner:
     def _starts(self) -> dict[str, OnStart]:
         return {
             "style:style": self._style,
+            "style:text-properties": self._text_style,
             "text:p": self._frames.opening(_STYLE, self._titles, _TITLE),
             "text:h": self._heading,
             "text:note office:annotation": lambda _: self._aside(None),
@@ -198,8 +202,26 @@ class BodyScanner:
 
     def _style(self, attributes: Attributes) -> None:
         """An automatic style made from the title's style marks a title as well."""
+        self._named = attributes.get(_STYLE_NAME, "")
         if attributes.get(_STYLE_PARENT) in self._titles and len(self._titles) < _STYLES:
-            self._titles.add(attributes.get(_STYLE_NAME, ""))
+            self._titles.add(self._named)
+
+    def _text_style(self, attributes: Attributes) -> None:
+        """Only where a style hides text, the styles of all texts are looked at."""
+        if attributes.get(_DISPLAY) == "none" and len(self._hidden) < _STYLES:
+            if not self._hidden:
+                for name in _STYLED:
+                    self._actions[name] = self._unless_hidden(self._actions.get(name))
+            self._hidden.add(self._named)
+
+    def _unless_hidden(self, action: OnStart | None) -> OnStart:
+        def start(attributes: Attributes) -> None:
+            if action is not None:
+                action(attributes)
+            if attributes.get(_STYLE) in self._hidden:
+                self.scanner.skip()
+
+        return start
 
     def _heading(self, attributes: Attributes) -> None:
         level = whole(attributes.get(_LEVEL), 1)

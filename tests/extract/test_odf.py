@@ -367,3 +367,21 @@ def test_a_paragraph_without_end_is_cut() -> None:
     found = texts(read, text(f"<text:p>{'word ' * 200_000}</text:p>"))
     assert len(found) > 1
     assert sum(part.count("word") for part in found) == 200_000
+
+
+def test_hidden_text_is_left_out() -> None:
+    automatic = (
+        '<style:style style:name="T1"><style:text-properties text:display="none"/></style:style>'
+        '<style:style style:name="T2"><style:text-properties text:display="true"/></style:style>'
+        '<style:style style:name="P1"><style:text-properties text:display="none"/></style:style>'
+    )
+    body = (
+        '<text:p>a<text:span text:style-name="T1">gone<text:tab/></text:span>b'
+        '<text:span text:style-name="T2">c</text:span></text:p>'
+        '<text:p text:style-name="P1">gone</text:p>'
+        '<text:h text:style-name="P1">gone</text:h>'
+        "<text:p>d<text:note><text:note-body>"
+        '<text:p text:style-name="P1">gone</text:p></text:note-body></text:note>e</text:p>'
+        '<text:section text:display="none"><text:p>a section is kept</text:p></text:section>'
+    )
+    assert texts(read, text(body, None, automatic)) == ["abc", "de", "a section is kept"]
