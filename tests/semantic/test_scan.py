@@ -59,7 +59,7 @@ def agree(
 @given(
     kind=st.sampled_from(["even", "clustered", "cone", "repeated", "equal", "sparse"]),
     dimension=st.sampled_from([2, 3, 7, 16, 48]),
-    counts=st.lists(st.integers(1, 5), min_size=1, max_size=150),
+    chunks=st.integers(1, 150),
     k=st.sampled_from([1, 2, 8, 30, 400]),
     gone=st.sets(st.integers(0, 149), max_size=60),
     seed=st.integers(0, 2**32 - 1),
@@ -68,7 +68,7 @@ def test_best_chunks_are_those_of_a_float32_product(
     monkeypatch: pytest.MonkeyPatch,
     kind: str,
     dimension: int,
-    counts: list[int],
+    chunks: int,
     k: int,
     gone: set[int],
     seed: int,
@@ -77,6 +77,7 @@ def test_best_chunks_are_those_of_a_float32_product(
     monkeypatch.setattr(vectors, "SPARSE_ROWS", 32)
     monkeypatch.setattr(narrowing, "STRIP_ROWS", 50)
     monkeypatch.setattr(products, "WIDE_COLUMNS", 20)
+    counts = np.random.default_rng(seed).integers(1, 6, chunks).tolist()
     rows = family(kind, sum(counts), dimension, seed)
     query = family(kind, 1, dimension, seed + 1)[0].astype(np.float32)
     with tempfile.TemporaryDirectory() as folder:
@@ -96,6 +97,26 @@ def test_best_chunks_are_those_of_a_float32_product(
         agree(scanner.top_k(query, k), rows[alive], kept, query, k)
         again = dict(scanner.scores(query, ids))
         assert again == dict(scanner.top_k(query, len(ids)))
+        shelf.db.close()
+
+
+@pytest.mark.parametrize("kind", ["even", "clustered", "cone", "repeated", "sparse"])
+def test_headed_and_plain_vectors_are_ranked_together(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    monkeypatch.setattr(vectors, "BLOCK_ROWS", 64)
+    monkeypatch.setattr(vectors, "SPARSE_ROWS", 32)
+    for seed in range(6):
+        rows = family(kind, 400, 16, seed)
+        shelf = Shelf(tmp_path / str(seed), 16)
+        ids = shelf.add(rows[:300])
+        shelf.tidy()
+        ids += shelf.add(rows[300:])
+        shelf.publish()
+        bases = [block.basis for block in vector_heads.blocks(shelf.db, shelf.begun.id)]
+        assert bases.count(None) == 2 and len(bases) >= 6
+        query = family(kind, 1, 16, seed + 1)[0].astype(np.float32)
+        agree(shelf.scanner().top_k(query, 8), rows, ids, query, 8)
         shelf.db.close()
 
 
