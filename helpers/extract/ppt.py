@@ -27,16 +27,17 @@ from helpers.extract.ppt_document import (
     Page,
     comments,
     margin_texts,
+    page_at,
     read_document,
 )
 from helpers.extract.ppt_records import NOTES, OBJECT, SLIDE, Place, Presentation
 from helpers.extract.ppt_shapes import (
+    FIRST_ROW,
     MARGINS,
     OTHER,
     TITLES,
     WITHOUT_TEXT,
     Held,
-    Row,
     Text,
     drawing_texts,
     is_silent,
@@ -100,7 +101,7 @@ class _Slides:
         record = self._page(entry, SLIDE)
         if record is None:
             return None
-        page = Page(record)
+        page = page_at(record)
         place = Location("slide", f"slide {number}", number)
         found = self._shapes(page, entry.texts, place, OF_SLIDES)
         master = self._document.masters.get(page.master)
@@ -116,13 +117,13 @@ class _Slides:
 
     def _notes(self, number: int, notes: Entry) -> list[Block]:
         """What the notes page of a slide says; most say nothing."""
-        record = self._page(notes, NOTES)
+        record = None if notes.number in self._read else self._page(notes, NOTES)
         if record is None:
             return []
         if not (notes.texts or self._document.margins.get(OF_NOTES)) and is_silent(record):
             return []
         place = Location("slide", f"slide {number} notes", number)
-        return self._shapes(Page(record), notes.texts, place, OF_NOTES)
+        return self._shapes(page_at(record), notes.texts, place, OF_NOTES)
 
     def _equation(self, number: int) -> str:
         """What an embedded object shows if it is an equation."""
@@ -135,9 +136,7 @@ class _Slides:
         return inflated(found[1]) if found is not None and found[0] == OBJECT else b""
 
     def _page(self, entry: Entry, kind: int) -> Place | None:
-        """Where a page lies; None where it is missing, or was read before."""
-        if entry.number in self._read:
-            return None
+        """Where a page lies; None where it is missing."""
         self._read.add(entry.number)
         found = self._presentation.place(entry.number)
         return found if found is not None and found[0] == kind else None
@@ -146,10 +145,10 @@ class _Slides:
         """What one slide or notes page says; `of` tells whose headers and footers it has."""
         held = Held(outline, self._equation) if outline else self._without_outline
         found = _drawn(page, held)
-        shown = [item for item in found if item.placeholder not in _NOT_SHOWN]
+        shown = [text for text in found if text[1] not in _NOT_SHOWN]
         if outline:
-            told = {line for item in shown if isinstance(item, Text) for line in item.paragraphs}
-            shown += [text for text in outline if not told.issuperset(text.paragraphs)]
+            told = {line for kind, _, lines in shown if kind < FIRST_ROW for line in lines}
+            shown += [text for text in outline if not told.issuperset(text[2])]
         blocks = _blocks(shown, place, () if of == OF_NOTES else TITLES)
         margins = margin_texts(page) if page.margins else self._document.margins.get(of)
         if margins or len(shown) < len(found):
@@ -161,11 +160,11 @@ class _Slides:
         self._read.add(master.number)
         found = self._presentation.place(master.number)
         if found is not None:
-            page = Page(found)
-            drawn = [item for item in _drawn(page, Held()) if not _is_prompt(item)]
-            rows = (item.text for item in drawn if isinstance(item, Row))
-            lines = (*_lines(drawn, (0, *MARGINS)), *rows)
-            self._once(blocks, (*lines, *margin_texts(page)), place)
+            page = page_at(found)
+            drawn = _drawn(page, Held())
+            texts = _lines([text for text in drawn if text[0] == OTHER], (0, *MARGINS))
+            rows = (text[2][0] for text in drawn if text[0] >= FIRST_ROW)
+            self._once(blocks, (*texts, *rows, *margin_texts(page)), place)
 
     def _once(self, blocks: list[Block], texts: Iterable[str], place: Location) -> None:
         new = [text for text in dict.fromkeys(texts) if text not in self._told]
@@ -173,37 +172,34 @@ class _Slides:
         blocks += paragraphs(new, place)
 
 
-def _drawn(page: Page, held: Held) -> list[Text | Row]:
-    found: list[Text | Row] = []
+def _drawn(page: Page, held: Held) -> list[Text]:
+    found: list[Text] = []
     for start, end in page.drawings:
         found += drawing_texts(page.data, start, end, held)
     return found
 
 
-def _is_prompt(item: Text | Row) -> bool:
-    return isinstance(item, Text) and item.kind != OTHER
-
-
-def _lines(found: Iterable[Text | Row], placeholders: tuple[int, ...]) -> Iterator[str]:
+def _lines(found: Iterable[Text], placeholders: tuple[int, ...]) -> Iterator[str]:
     """The paragraphs of texts in certain placeholders."""
-    for item in found:
-        if isinstance(item, Text) and item.placeholder in placeholders:
-            yield from item.paragraphs
+    for kind, placeholder, lines in found:
+        if placeholder in placeholders and kind < FIRST_ROW:
+            yield from lines
 
 
 def _blocks(
-    found: Iterable[Text | Row], place: Location, titles: tuple[int, ...] = TITLES
+    found: Iterable[Text], place: Location, titles: tuple[int, ...] = TITLES
 ) -> list[Block]:
     """Titles first; `titles` are the kinds of text that are."""
     headings: list[Block] = []
     rest: list[Block] = []
-    for item in found:
-        if isinstance(item, Row):
-            rest.append(block(item.text, "table_header" if item.first else "table_row", place))
-        elif item.kind not in titles:
-            rest += paragraphs(item.paragraphs, place)
-        elif item.paragraphs:
-            headings.append(Block("\n".join(item.paragraphs), "heading", 1, place))
+    for kind, _, lines in found:
+        if kind >= FIRST_ROW:
+            name = "table_header" if kind == FIRST_ROW else "table_row"
+            rest.append(block(lines[0], name, place))
+        elif kind not in titles:
+            rest += paragraphs(lines, place)
+        elif lines:
+            headings.append(Block("\n".join(lines), "heading", 1, place))
     return headings + rest
 
 

@@ -49,42 +49,17 @@ class Entry(NamedTuple):
     texts: list[Text]
 
 
-class Page:
+class Page(NamedTuple):
     """A slide, notes page or master, and where in `data` its drawings, its own headers and
     footers and what may hold comments begin and end. `notes` and `master` are identities of a
     slide's notes page and of the master whose objects it shows, 0 for none."""
 
-    __slots__ = ("data", "drawings", "holders", "margins", "master", "notes")
-
-    def __init__(self, place: Place) -> None:
-        """Find the records that matter in one pass."""
-        _, data, at, end = place
-        self.data = data
-        self.margins: Span | None = None
-        drawings: list[Span] = []
-        holders: list[Record] = []
-        facts = -1
-        while at + 8 <= end:
-            kind, size = _HEAD(data, at)
-            start = at + 8
-            at = start + size
-            if kind not in _PARTS:
-                continue
-            if at > end:
-                at = end
-            if kind == _DRAWING:
-                if len(drawings) < RECORDS:
-                    drawings.append((start, at))
-            elif kind == _SLIDE_FACTS:
-                if facts < 0 and at - start >= 22:
-                    facts = start
-            elif kind == _MARGINS:
-                self.margins = self.margins or (start, at)
-            elif data.find(_COMMENT_SIGNS, start - 8, at) >= 0:
-                holders.append((kind, 0, start, at))
-        self.drawings, self.holders = drawings, holders
-        master, self.notes, marks = (0, 0, 0) if facts < 0 else _SLIDE_LINKS(data, facts + 12)
-        self.master = master if marks & _FOLLOWS_MASTER else 0
+    data: bytes
+    drawings: list[Span]
+    margins: Span | None
+    holders: list[Record]
+    notes: int
+    master: int
 
 
 @dataclass(slots=True)
@@ -114,6 +89,34 @@ def read_document(presentation: Presentation) -> Document:
         reached = len(found.slides)
         raise limit_reached("Slides", reached, OFFICE_RELATED_PARTS, "slides", SMALLER)
     return found
+
+
+def page_at(place: Place) -> Page:
+    """The records of a page that matter, found in one pass."""
+    _, data, at, end = place
+    drawings: list[Span] = []
+    holders: list[Record] = []
+    margins, facts = None, -1
+    while at + 8 <= end:
+        kind, size = _HEAD(data, at)
+        start = at + 8
+        at = start + size
+        if kind not in _PARTS:
+            continue
+        if at > end:
+            at = end
+        if kind == _DRAWING:
+            if len(drawings) < RECORDS:
+                drawings.append((start, at))
+        elif kind == _SLIDE_FACTS:
+            if facts < 0 and at - start >= 22:
+                facts = start
+        elif kind == _MARGINS:
+            margins = margins or (start, at)
+        elif data.find(_COMMENT_SIGNS, start - 8, at) >= 0:
+            holders.append((kind, 0, start, at))
+    master, notes, marks = (0, 0, 0) if facts < 0 else _SLIDE_LINKS(data, facts + 12)
+    return Page(data, drawings, margins, holders, notes, master if marks & _FOLLOWS_MASTER else 0)
 
 
 def margin_texts(page: Page) -> list[str]:

@@ -66,32 +66,25 @@ class Presentation:
         return None if offset is None else self.record_at(offset)
 
     def record_at(self, offset: int) -> tuple[int, bytes] | None:
-        found = self._place_at(offset)
-        return None if found is None else (found[0], found[1][found[2] : found[3]])
-
-    def place(self, number: int) -> Place | None:
-        """A live record without a copy of its content; None where it is missing."""
-        offset = self.live.get(number)
-        return None if offset is None else self._place_at(offset)
-
-    def _place_at(self, offset: int) -> Place | None:
-        if not self._held:
-            return self._read_at(offset)
-        start = offset + 8
-        if start > self._length:
-            return None
-        _, kind, size = HEADER.unpack_from(self._held, offset)
-        end = start + (size if size < OLE_PART_BYTES else OLE_PART_BYTES)
-        return kind, self._held, start, end if end < self._length else self._length
-
-    def _read_at(self, offset: int) -> Place | None:
         self._stream.seek(offset)
         head = self._stream.read(8)
         if len(head) < 8:
             return None
         _, kind, size = HEADER.unpack(head)
-        content = self._stream.read(min(size, OLE_PART_BYTES))
-        return kind, content, 0, len(content)
+        return kind, self._stream.read(min(size, OLE_PART_BYTES))
+
+    def place(self, number: int) -> Place | None:
+        """A live record, without a copy of its content where the stream is held; None where it
+        is missing."""
+        if not self._held:
+            found = self.record(number)
+            return found and (*found, 0, len(found[1]))
+        start = self.live.get(number, self._length) + 8
+        if start > self._length:
+            return None
+        _, kind, size = HEADER.unpack_from(self._held, start - 8)
+        end = start + (size if size < OLE_PART_BYTES else OLE_PART_BYTES)
+        return kind, self._held, start, end if end < self._length else self._length
 
     def numbers_of(self, kind: int) -> Iterator[int]:
         """The numbers of the live records of a kind."""

@@ -12,7 +12,7 @@ import codecs
 import re
 import struct
 from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from helpers.extract.art_records import (
     DESCRIPTION,
@@ -29,7 +29,11 @@ from helpers.extract.blocks import CELL_SEPARATOR
 from helpers.extract.ppt_records import Place
 from helpers.extract.symbols import AS_TRANSLATION
 
+# What a shape says: the kind of its text, in which placeholder it is (0: none), paragraphs. A row
+# of a table has a kind of its own, no placeholder and one paragraph, its cells joined.
+Text: TypeAlias = tuple[int, int, list[str]]
 TITLE, CENTER_TITLE, OTHER = 0, 6, 4
+FIRST_ROW, ROW = 0x100, 0x101  # those of texts are bytes
 TITLES = (TITLE, CENTER_TITLE)
 MARGINS = (9, 10)  # placeholders of footer and header
 WITHOUT_TEXT = (5, 7, 8, 11)  # placeholders of dates, numbers and the slide's image
@@ -84,17 +88,6 @@ _LATIN_1_GAP = {
 }
 
 
-class Text(NamedTuple):
-    """A shape's text: what `kind` of text, in which `placeholder` (0: none), paragraphs."""
-
-    kind: int
-    placeholder: int
-    paragraphs: list[str]
-
-
-_make = tuple.__new__  # half the time that the class itself takes
-
-
 def _nothing(number: int) -> str:
     return ""
 
@@ -104,14 +97,6 @@ class Held(NamedTuple):
 
     outline: Sequence[Text] = ()
     shown_object: Callable[[int], str] = _nothing
-
-
-class Row(NamedTuple):
-    """A row of a table: its cells joined; `first` in its table. It is in no placeholder."""
-
-    text: str
-    first: bool
-    placeholder: int = 0
 
 
 def is_silent(page: Place) -> bool:
@@ -125,44 +110,38 @@ def outline_texts(data: bytes, start: int, end: int) -> list[Text]:
     return list(_texts(data, start, end, 0, Held()))
 
 
-def drawing_texts(data: bytes, start: int, end: int, held: Held) -> list[Text | Row]:
+def drawing_texts(data: bytes, start: int, end: int, held: Held) -> list[Text]:
     """What the shapes of a drawing say."""
-    told: tuple[Held, list[Text | Row]] = held, []
+    found: list[Text] = []
     if _DRAWN(data, start, end):
         size, group_size = _DRAWN_SIZES(data, start)
         behind = start + 32 + group_size
         if start + _DRAWN_BYTES <= behind <= start + 8 + size == end:
-            _members(data, start + _DRAWN_BYTES, behind, told, 1)
-            _members(data, behind, end, told, 0)
-            return told[1]
+            _members(data, start + _DRAWN_BYTES, behind, held, found)
+            _members(data, behind, end, held, found, 0)
+            return found
     for kind, _, first, last in records(data, start, end):
         if kind == _DRAWING:
-            _members(data, first, last, told, 0)
-    return told[1]
+            _members(data, first, last, held, found, 0)
+    return found
 
 
-def _group(
-    data: bytes, start: int, end: int, told: tuple[Held, list[Text | Row]], depth: int
-) -> None:
+def _group(data: bytes, at: int, end: int, held: Held, found: list[Text], depth: int) -> None:
     """What a group says. The first of its members is the group itself, and tells whether it is
     a table."""
-    if _BARE(data, start, end):
-        start += _BARE_BYTES
-    elif start + 8 <= end:
-        kind, size = _HEAD(data, start)
-        first = start + 8
-        last = min(first + size, end)
-        if kind == _SHAPE and _is_table(data, first, last):
-            told[1].extend(_table(data, (last, end), told[0]))
+    if _BARE(data, at, end):
+        at += _BARE_BYTES
+    elif at + 8 <= end:
+        kind, size = _HEAD(data, at)
+        last = min(at + 8 + size, end)
+        if kind == _SHAPE and _is_table(data, at + 8, last):
+            found += _table(data, (last, end), held)
             return
-    _members(data, start, end, told, depth)
+    _members(data, at, end, held, found, depth)
 
 
-def _members(
-    data: bytes, at: int, end: int, told: tuple[Held, list[Text | Row]], depth: int
-) -> None:
+def _members(data: bytes, at: int, end: int, held: Held, found: list[Text], depth: int = 1) -> None:
     """What the shapes and groups that follow each other say."""
-    held, found = told
     while at + 8 <= end:
         if behind := _usual(data, at, end, found):
             at = behind
@@ -173,13 +152,13 @@ def _members(
         if kind == _SHAPE:
             found += _shape(data, first, at, held)
         elif kind == _GROUP and depth <= _DEPTH:
-            _group(data, first, at, told, depth + 1)
+            _group(data, first, at, held, found, depth + 1)
 
 
-def _usual(data: bytes, at: int, end: int, found: list[Text | Row]) -> int:
+def _usual(data: bytes, at: int, end: int, found: list[Text]) -> int:
     """Read a shape that is made as most are: facts, properties without texts, its place, what
     placeholder it is, text and nothing behind that tells more. Where it ends; 0 for any other,
-    of which nothing is read."""
+    of which nothing is read. All in one go: calls would take longer than what they do."""
     if end - at < _HEADS_BYTES:
         return 0
     kind, size, facts, head, following, length = _HEADS(data, at)
@@ -201,23 +180,18 @@ def _usual(data: bytes, at: int, end: int, found: list[Text | Row]) -> int:
     if coding is None:
         return last if at == last else 0
     box_size, text_kind, length = _BOX(data, at - _BOX_BYTES)
-    stop = at + length
-    if at - 20 + box_size != last or not at < stop <= last or _tells_more(data, stop, last):
+    stop = behind = at + length
+    if at - 20 + box_size != last or not at < stop <= last:
         return 0
+    while behind + 8 <= last:
+        kind, size = _HEAD(data, behind)
+        if kind not in _TELL_LOOKS:
+            return 0
+        behind += 8 + size
     number = placeholder[0] if placeholder else 0
     lines = _paragraphs(_letters(data, at, stop, coding[0]))
-    found.append(_make(Text, (TITLE if number in _TITLE_PLACES else text_kind, number, lines)))
+    found.append((TITLE if number in _TITLE_PLACES else text_kind, number, lines))
     return last
-
-
-def _tells_more(data: bytes, at: int, end: int) -> bool:
-    """Whether what follows a text is more than how it looks."""
-    while at + 8 <= end:
-        kind, size = _HEAD(data, at)
-        if kind not in _TELL_LOOKS:
-            return True
-        at += 8 + size
-    return False
 
 
 def _letters(data: bytes, start: int, end: int, kind: int) -> str:
@@ -235,19 +209,20 @@ def _is_table(data: bytes, start: int, end: int) -> bool:
     )
 
 
-def _table(data: bytes, span: tuple[int, int], held: Held) -> Iterator[Row]:
+def _table(data: bytes, span: tuple[int, int], held: Held) -> Iterator[Text]:
     """A table is a group of boxes: those with the same upper edge are a row."""
     rows: dict[int, list[tuple[int, str]]] = {}
     for part in records(data, *span):
         if part[0] != _SHAPE:
             continue
-        texts = [line for found in _shape(data, *part[2:], held) for line in found.paragraphs]
+        texts = [line for *_, lines in _shape(data, *part[2:], held) for line in lines]
         text = " ".join(" ".join(texts).split())
         if text:
             top, left = _place(data, part)
             rows.setdefault(top, []).append((left, text))
     for number, top in enumerate(sorted(rows)):
-        yield Row(CELL_SEPARATOR.join(text for _, text in sorted(rows[top])), number == 0)
+        cells = (text for _, text in sorted(rows[top]))
+        yield ROW if number else FIRST_ROW, 0, [CELL_SEPARATOR.join(cells)]
 
 
 def _place(data: bytes, shape: Record) -> tuple[int, int]:
@@ -274,13 +249,13 @@ def _shape(data: bytes, first: int, last: int, held: Held) -> Iterator[Text]:
         elif kind == OPTIONS:
             art, picture = said(options(data, part, _SAYING))
     for start, end in boxes:
-        for text in _texts(data, start, end, placeholder, held):
-            yield text._replace(kind=TITLE) if placeholder in _TITLE_PLACES else text
+        for kind, _, lines in _texts(data, start, end, placeholder, held):
+            yield TITLE if placeholder in _TITLE_PLACES else kind, placeholder, lines
     if thing and (shown := held.shown_object(thing)):
-        yield Text(OTHER, placeholder, [shown])
+        yield OTHER, placeholder, [shown]
     for shown in (art, picture):
         if shown:
-            yield Text(OTHER, placeholder, _paragraphs(shown))
+            yield OTHER, placeholder, _paragraphs(shown)
 
 
 def _client(data: bytes, start: int, end: int) -> tuple[int, int]:
@@ -301,7 +276,7 @@ def _texts(data: bytes, start: int, end: int, placeholder: int, held: Held) -> I
     for name, _, inner, stop in records(data, start, end):
         if name == _TEXT_HEADER and stop - inner >= 4:
             if text:
-                yield Text(kind, placeholder, _paragraphs(text, marks))
+                yield kind, placeholder, _paragraphs(_without(text, marks))
             kind, text, marks = data[inner], "", []
         elif name in (_CHARS, _BYTES):
             text += _letters(data, inner, stop, name)
@@ -310,20 +285,22 @@ def _texts(data: bytes, start: int, end: int, placeholder: int, held: Held) -> I
         elif name == _OUTLINE_TEXT and stop - inner >= 4:
             number = struct.unpack_from("<I", data, inner)[0]
             if number < len(held.outline):
-                found = held.outline[number]
-                yield Text(found.kind, placeholder, found.paragraphs)
+                outlined, _, lines = held.outline[number]
+                yield outlined, placeholder, lines
     if text:
-        yield Text(kind, placeholder, _paragraphs(text, marks))
+        yield kind, placeholder, _paragraphs(_without(text, marks))
 
 
-def _paragraphs(text: str, marks: list[int] | tuple[()] = ()) -> list[str]:
-    """The paragraphs of a text, without the stars that stand for fields."""
-    if marks:
-        signs = list(text)
-        for mark in marks:
-            if mark < len(signs) and signs[mark] == "*":
-                signs[mark] = ""
-        text = "".join(signs)
+def _without(text: str, fields: list[int]) -> str:
+    """A text without the stars that stand for fields."""
+    signs = list(text) if fields else []
+    for place in fields:
+        if place < len(signs) and signs[place] == "*":
+            signs[place] = ""
+    return "".join(signs) if fields else text
+
+
+def _paragraphs(text: str) -> list[str]:
     if not _IS_PLAIN(text):
         text = text.translate(_CLEAN)
     return list(filter(None, map(str.strip, text.split("\r"))))
