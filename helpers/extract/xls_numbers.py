@@ -93,13 +93,14 @@ def _remembered(show: Show) -> Column:
 
 
 def _plain_column(values: Sequence[float]) -> list[str]:
-    """Most fractions are shown as Python writes them; "e" is an exponent, "n" no number."""
+    """Fractions as Python writes them, in 15 digits at most; an "e" in it is an exponent, an "n"
+    no number."""
     return [
-        text
-        if len(text := repr(value)) <= _SHORT
-        and not ("e" in text or "n" in text)
-        and text[-2:] != ".0"
-        else shown_plainly(value)
+        shown_plainly(value)
+        if "e" in (text := repr(value)) or "n" in text or text[-2:] == ".0"
+        else text
+        if len(text) <= _SHORT
+        else f"{value:.15g}".replace("e", "E")
         for value in values
     ]
 

@@ -151,11 +151,15 @@ class StringTable:
         order, last = list[int](), end - 3
         while at <= last:
             count, flags = unpack(body, at)
-            stop = at + 3 + (count << (flags & _WIDE))
-            if flags <= _WIDE and stop <= end:
-                texts[flags].append(body[at + 3 : stop])
-                order.append(flags)
-                at = stop
+            begin, width, formats = at + 3, flags & _WIDE, 0
+            if flags & _RICH:  # LibreOffice gives Korean beside Latin letters a font of its own
+                formats = 4 * int.from_bytes(body[begin : begin + 2], "little")
+                begin += 2
+            stop = begin + (count << width)
+            if not flags & _PHONETIC and stop + formats <= end:
+                texts[width].append(body[begin:stop])
+                order.append(width)
+                at = stop + formats
                 continue
             self._add(texts, order)
             texts, order = ([], []), []
@@ -171,7 +175,7 @@ class StringTable:
             self.found += narrow_texts or wide_texts
             return
         either = iter(narrow_texts), iter(wide_texts)
-        self.found += [next(either[flags]) for flags in order]
+        self.found += [next(either[width]) for width in order]
 
     def _uncommon(self, body: bytes, at: int, count: int, flags: int) -> int:
         """A string with formatting, or one that goes on in the next record; -1 at the end."""

@@ -13,10 +13,12 @@ from __future__ import annotations
 
 import re
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import compress, islice
 from typing import Any
 
+from helpers.extract.blocks import CELL_SEPARATOR
 from helpers.extract.xls_book import Book
 from helpers.extract.xls_numbers import PLAIN, Look
 
@@ -24,7 +26,8 @@ LABEL_SST, NUMBER, RK, MUL_RK, FORMULA = 0xFD, 0x203, 0x27E, 0xBD, 0x06
 BLANK, MUL_BLANK = 0x201, 0xBE
 SHAPES = 32  # shapes of one sheet that are made into patterns
 SHAPE_BYTES = 4_096  # bytes of a row that may become a shape
-TRIED = 3  # shapes of late that are tried where a row begins
+OFTEN = 4  # rows of a length one by one, after which their shape is made into a pattern
+TRIED = 8  # shapes of late that are tried where a row begins
 
 _HEAD = struct.Struct("<HHHHH")
 _LENGTHS = {LABEL_SST: 10, NUMBER: 14, RK: 10, BLANK: 6}
@@ -32,7 +35,7 @@ _LENGTHS = {LABEL_SST: 10, NUMBER: 14, RK: 10, BLANK: 6}
 Column = Callable[[Sequence[Any]], list[str]]  # from the values of a column to their texts
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Shape:
     """A row's pattern, the layout of its values, and how each column is shown."""
 
@@ -47,6 +50,48 @@ class Shape:
         numbers, *columns = zip(*self.layout.iter_unpack(rows), strict=True)
         return numbers, [show(column) for show, column in zip(self.shows, columns, strict=True)]
 
+    def texts(self, rows: bytes) -> tuple[Sequence[int], list[str]]:
+        """The same with the cells of a row joined, the empty ones left out."""
+        numbers, columns = self.columns(rows)
+        if not columns:
+            return numbers, [""] * len(numbers)
+        cells = zip(*columns, strict=True)
+        if all(map(all, columns)):
+            return numbers, list(map(CELL_SEPARATOR.join, cells))
+        return numbers, [CELL_SEPARATOR.join(filter(None, row)) for row in cells]
+
+
+class HeldRuns:
+    """Runs of a few shapes by turns: `add` them, then take all `rows` as they came; those of one
+    shape are shown together."""
+
+    def __init__(self) -> None:
+        self.size = 0  # bytes
+        self._runs: dict[Shape, list[bytes]] = {}
+        self._turns: list[tuple[Shape, int]] = []
+
+    def add(self, shape: Shape, run: bytes) -> None:
+        self.size += len(run)
+        self._runs.setdefault(shape, []).append(run)
+        self._turns.append((shape, len(run) // shape.layout.size))
+
+    def rows(self) -> tuple[Iterable[int], Iterable[str]]:
+        """Numbers, counted from 0, and texts of the rows that are not empty."""
+        shown = {}
+        for shape, runs in self._runs.items():
+            of_shape = shape.texts(b"".join(runs))
+            shown[shape] = iter(of_shape[0]), iter(of_shape[1])
+        numbers, texts = list[int](), list[str]()
+        for shape, count in self._turns:
+            numbers += islice(shown[shape][0], count)
+            texts += islice(shown[shape][1], count)
+        self.size = 0
+        self._runs.clear()
+        self._turns.clear()
+        if all(texts):
+            return numbers, texts
+        return compress(numbers, texts), filter(None, texts)
+
 
 class RowShapes:
     """The shapes of one sheet's rows; `learn` them, then ask `run` where a row begins."""
@@ -55,12 +100,13 @@ class RowShapes:
         self._book = book
         self._known: dict[bytes, Shape] = {}
         self._late: list[Shape] = []
-        self._length = 0
+        self._lengths: dict[int, int] = {}
 
     def learn(self, data: bytes, begin: int, end: int) -> None:
-        """The records of one whole row; what is as long as the row before may come again."""
-        length, self._length = self._length, end - begin
-        if length == end - begin and length <= SHAPE_BYTES and len(self._known) < SHAPES:
+        """The records of one whole row; what is as long as others before it may come again."""
+        length = end - begin
+        count = self._lengths[length] = self._lengths.get(length, 0) + 1
+        if count % OFTEN == 0 and length <= SHAPE_BYTES and len(self._known) < SHAPES:
             shape = self._shape(data[begin:end])
             if shape is not None and shape not in self._late:
                 self._late = [shape, *self._late[: TRIED - 1]]
@@ -75,6 +121,9 @@ class RowShapes:
                 if end + 6 > size:
                     end -= shape.layout.size
                 if end > at:
+                    if shape is not self._late[0]:
+                        self._late.remove(shape)
+                        self._late.insert(0, shape)
                     return shape, end
         return None
 

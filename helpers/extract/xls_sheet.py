@@ -27,7 +27,7 @@ from helpers.extract.xls_records import (
     narrow,
     wide,
 )
-from helpers.extract.xls_runs import RowShapes, Shape
+from helpers.extract.xls_runs import HeldRuns, RowShapes, Shape
 
 _LABEL_SST, _NUMBER, _RK, _MUL_RK = 0xFD, 0x203, 0x27E, 0xBD
 _LABEL, _RICH_LABEL, _BOOL_ERROR, _STRING = 0x204, 0xD6, 0x205, 0x207
@@ -39,7 +39,7 @@ _HEADER, _FOOTER, _HEADER_FOOTER = 0x14, 0x15, 0x89C
 _OLD_INTEGER, _OLD_NUMBER, _OLD_LABEL, _OLD_BOOL_ERROR, _OLD_STRING = 2, 3, 4, 5, 7
 
 _PAD = bytes(32)
-_HELD_BYTES = 1 << 15  # of rows of one shape that are shown together: more at a time is slower
+_HELD_BYTES = 1 << 15  # of rows that are shown together: more at a time is slower
 _GATHERED = 2_000_000  # pieces of rows held of a sheet that was not written row by row
 _CAUTIOUS = 70_000  # rows of one cell held until the order of writing is known
 _TEXTS = 100_000  # comments and text boxes of one sheet
@@ -65,9 +65,7 @@ class SheetScanner:
         self._cells: list[str] = []
         self._row = self._column = -1
         self._shapes = RowShapes(book)
-        self._held: list[bytes] = []  # runs of rows of one shape
-        self._held_shape: Shape | None = None
-        self._held_bytes = 0
+        self._held = HeldRuns()
         self._nested = 0
         self._chart = False
         self._string: LongText | None = None  # a formula's text that goes on
@@ -109,7 +107,7 @@ class SheetScanner:
         strings, looks = book.strings, book.looks
         unpack, string_of = struct.Struct("<HHHHH").unpack_from, struct.Struct("<I").unpack_from
         packed_of, add = struct.Struct("<i").unpack_from, cells.append
-        current, begun, shapes = self._row, -1, self._shapes
+        current, begun, shapes, held = self._row, -1, self._shapes, self._held
         if self._nested:
             at = self._pass_chart(data, at, size)
         while not (self._nested or self._ended):
@@ -120,7 +118,8 @@ class SheetScanner:
             if kind in _ROW_CELLS:
                 if row != current:
                     if cells:
-                        self._take_held()
+                        if held.size:
+                            self._take_held()
                         order.put(current, self._column, cells)
                         cells.clear()
                         if begun >= 0:
@@ -157,33 +156,28 @@ class SheetScanner:
                 if self._nested:
                     end = self._pass_chart(data, end, size)
             at = end
-        self._take_held()
+        if held.size:
+            self._take_held()
         return at
 
     def _hold(self, run: bytes, shape: Shape) -> None:
         """Rows of one shape, which may go on behind the next records of rows."""
-        if shape is not self._held_shape or self._held_bytes > _HELD_BYTES:
-            self._take_held()
-        self._held.append(run)
-        self._held_shape = shape
-        self._held_bytes += len(run)
+        if self._order.settled:
+            self._held.add(shape, run)
+            if self._held.size > _HELD_BYTES:
+                self._take_held()
+        else:
+            numbers, columns = shape.columns(run)
+            for number, *cells in zip(numbers, *columns, strict=True):
+                shown = [text for text in cells if text]
+                if shown:
+                    self._order.put(number, shape.column, shown)
         last = len(run) - shape.layout.size
         self._row = int.from_bytes(run[last + 4 : last + 6], "little")
 
     def _take_held(self) -> None:
-        if self._held_shape is None:
-            return
-        numbers, columns = self._held_shape.columns(b"".join(self._held))
-        if self._order.settled and columns and not any("" in column for column in columns):
-            texts = map(CELL_SEPARATOR.join, zip(*columns, strict=True))
-            self.rows.put_all([number + 1 for number in numbers], texts)
-        else:
-            for number, *cells in zip(numbers, *columns, strict=True):
-                shown = [text for text in cells if text]
-                if shown:
-                    self._order.put(number, self._held_shape.column, shown)
-        self._held.clear()
-        self._held_shape, self._held_bytes = None, 0
+        numbers, texts = self._held.rows()
+        self.rows.put_all([number + 1 for number in numbers], texts)
 
     def _packed_row(self, body: bytes) -> list[str]:
         return [
