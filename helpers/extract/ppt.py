@@ -144,7 +144,7 @@ class _Slides:
     def _shapes(self, page: Page, outline: list[Text], place: Location, of: int) -> list[Block]:
         """What one slide or notes page says; `of` tells whose headers and footers it has."""
         held = Held(outline, self._equation) if outline else self._without_outline
-        found = _drawn(page, held)
+        found = drawing_texts(page.data, page.drawings, held)
         shown = [text for text in found if text[1] not in _NOT_SHOWN]
         if outline:
             told = {line for kind, _, lines in shown if kind < FIRST_ROW for line in lines}
@@ -161,7 +161,7 @@ class _Slides:
         found = self._presentation.place(master.number)
         if found is not None:
             page = page_at(found)
-            drawn = _drawn(page, Held())
+            drawn = drawing_texts(page.data, page.drawings, Held())
             texts = _lines([text for text in drawn if text[0] == OTHER], (0, *MARGINS))
             rows = (text[2][0] for text in drawn if text[0] >= FIRST_ROW)
             self._once(blocks, (*texts, *rows, *margin_texts(page)), place)
@@ -170,13 +170,6 @@ class _Slides:
         new = [text for text in dict.fromkeys(texts) if text not in self._told]
         self._told.update(new)
         blocks += paragraphs(new, place)
-
-
-def _drawn(page: Page, held: Held) -> list[Text]:
-    found: list[Text] = []
-    for start, end in page.drawings:
-        found += drawing_texts(page.data, start, end, held)
-    return found
 
 
 def _lines(found: Iterable[Text], placeholders: tuple[int, ...]) -> Iterator[str]:

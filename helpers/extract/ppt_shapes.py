@@ -110,19 +110,20 @@ def outline_texts(data: bytes, start: int, end: int) -> list[Text]:
     return list(_texts(data, start, end, 0, Held()))
 
 
-def drawing_texts(data: bytes, start: int, end: int, held: Held) -> list[Text]:
-    """What the shapes of a drawing say."""
+def drawing_texts(data: bytes, drawings: list[tuple[int, int]], held: Held) -> list[Text]:
+    """What the shapes of drawings say, given from which to which byte each reaches."""
     found: list[Text] = []
-    if _DRAWN(data, start, end):
-        size, group_size = _DRAWN_SIZES(data, start)
-        behind = start + 32 + group_size
-        if start + _DRAWN_BYTES <= behind <= start + 8 + size == end:
-            _members(data, start + _DRAWN_BYTES, behind, held, found)
-            _members(data, behind, end, held, found, 0)
-            return found
-    for kind, _, first, last in records(data, start, end):
-        if kind == _DRAWING:
-            _members(data, first, last, held, found, 0)
+    for start, end in drawings:
+        if _DRAWN(data, start, end):
+            size, group_size = _DRAWN_SIZES(data, start)
+            first, behind = start + _DRAWN_BYTES, start + 32 + group_size
+            if first <= behind <= start + 8 + size == end:
+                _members(data, first, behind, held, found)
+                _members(data, behind, end, held, found, 0)
+                continue
+        for kind, _, first, last in records(data, start, end):
+            if kind == _DRAWING:
+                _members(data, first, last, held, found, 0)
     return found
 
 
