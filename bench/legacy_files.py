@@ -13,7 +13,7 @@ import struct
 from collections.abc import Callable
 
 from bench.corpus import Prose
-from bench.office_files import LANGUAGES
+from bench.office_parts import LANGUAGES
 from tests.extract import doc_files, hangul_files, ppt_files, xls_files
 from tests.extract.compound_files import packed
 

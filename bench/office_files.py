@@ -6,50 +6,14 @@ Each maker gives a container whose XML has about `xml_bytes` bytes; the words co
 
 from __future__ import annotations
 
-import io
-import zipfile
 from collections.abc import Callable, Iterator
 
+from bench import open_files
 from bench.corpus import Prose
+from bench.office_parts import HEAD, LANGUAGES, filled, packed
 
 _OOXML = "http://schemas.openxmlformats.org"
 _MAIN = f"{_OOXML}/officeDocument/2006/relationships"
-_OASIS = "urn:oasis:names:tc:opendocument:xmlns"
-_HEAD = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n'
-_ODF = " ".join(
-    f'xmlns:{prefix}="{_OASIS}:{name}:1.0"'
-    for prefix, name in {
-        "office": "office",
-        "text": "text",
-        "table": "table",
-        "draw": "drawing",
-        "style": "style",
-        "presentation": "presentation",
-        "svg": "svg-compatible",
-        "fo": "xsl-fo-compatible",
-        "calcext": "calc-extension",
-    }.items()
-)
-LANGUAGES = ("en", "ko", "th")
-
-
-def packed(parts: dict[str, str]) -> bytes:
-    target = io.BytesIO()
-    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as container:
-        for name, content in parts.items():
-            container.writestr(name, content)
-    return target.getvalue()
-
-
-def filled(xml_bytes: int, pieces: Iterator[str]) -> str:
-    """Pieces until their UTF-8 has `xml_bytes` bytes."""
-    parts, total = [], 0
-    for piece in pieces:
-        parts.append(piece)
-        total += len(piece.encode())
-        if total >= xml_bytes:
-            break
-    return "".join(parts)
 
 
 def docx(xml_bytes: int) -> bytes:
@@ -93,7 +57,7 @@ def docx(xml_bytes: int) -> bytes:
     return packed(
         {
             "_rels/.rels": _arrows(officeDocument="word/document.xml"),
-            "word/document.xml": f"{_HEAD}<w:document {space}>{content}</w:document>",
+            "word/document.xml": f"{HEAD}<w:document {space}>{content}</w:document>",
         }
     )
 
@@ -126,16 +90,16 @@ def xlsx(xml_bytes: int) -> bytes:
     return packed(
         {
             "_rels/.rels": _arrows(officeDocument="xl/workbook.xml"),
-            "xl/workbook.xml": f'{_HEAD}<workbook {space} {arrows}><sheets><sheet name="자료" '
+            "xl/workbook.xml": f'{HEAD}<workbook {space} {arrows}><sheets><sheet name="자료" '
             'sheetId="1" r:id="worksheet"/></sheets></workbook>',
             "xl/_rels/workbook.xml.rels": _arrows(
                 worksheet="worksheets/sheet1.xml",
                 sharedStrings="sharedStrings.xml",
                 styles="styles.xml",
             ),
-            "xl/styles.xml": f"{_HEAD}<styleSheet {space}><cellXfs>{cells}</cellXfs></styleSheet>",
-            "xl/sharedStrings.xml": f"{_HEAD}<sst {space}>{strings}</sst>",
-            "xl/worksheets/sheet1.xml": f"{_HEAD}<worksheet {space} {ac}><sheetData>{sheet}"
+            "xl/styles.xml": f"{HEAD}<styleSheet {space}><cellXfs>{cells}</cellXfs></styleSheet>",
+            "xl/sharedStrings.xml": f"{HEAD}<sst {space}>{strings}</sst>",
+            "xl/worksheets/sheet1.xml": f"{HEAD}<worksheet {space} {ac}><sheetData>{sheet}"
             "</sheetData></worksheet>",
         }
     )
@@ -169,7 +133,7 @@ def pptx(xml_bytes: int) -> bytes:
         boxes = [shape(2, "title", [prose.chance.choice(texts)[:50]])]
         boxes += [shape(at, "body", prose.chance.choices(texts, k=6)) for at in range(3, 9)]
         slide = (
-            f"{_HEAD}<p:sld {spaces}><p:cSld><p:spTree>{''.join(boxes)}</p:spTree></p:cSld></p:sld>"
+            f"{HEAD}<p:sld {spaces}><p:cSld><p:spTree>{''.join(boxes)}</p:spTree></p:cSld></p:sld>"
         )
         parts[f"ppt/slides/slide{number}.xml"] = slide
         total += len(slide.encode())
@@ -178,105 +142,12 @@ def pptx(xml_bytes: int) -> bytes:
     return packed(
         {
             "_rels/.rels": _arrows(officeDocument="ppt/presentation.xml"),
-            "ppt/presentation.xml": f"{_HEAD}<p:presentation {spaces}><p:sldIdLst>{order}"
+            "ppt/presentation.xml": f"{HEAD}<p:presentation {spaces}><p:sldIdLst>{order}"
             "</p:sldIdLst></p:presentation>",
             "ppt/_rels/presentation.xml.rels": _arrows(**arrows),
             **parts,
         }
     )
-
-
-def odt(xml_bytes: int) -> bytes:
-    """Paragraphs with spans, headings, a table now and then."""
-    prose = Prose()
-
-    def paragraph(text: str) -> str:
-        half = len(text) // 2
-        return (
-            f'<text:p text:style-name="P1">{text[:half]}<text:span text:style-name="T1">'
-            f"{text[half:]}</text:span></text:p>"
-        )
-
-    def body() -> Iterator[str]:
-        for number in range(10**9):
-            texts = prose.sentences[LANGUAGES[number % 3]]
-            if number % 12 == 0:
-                yield (
-                    '<text:h text:style-name="H1" text:outline-level="1">'
-                    f"{prose.chance.choice(texts)[:60]}</text:h>"
-                )
-            yield paragraph(prose.paragraph(LANGUAGES[number % 3]))
-            if number % 20 == 0:
-                rows = "".join(
-                    "<table:table-row>"
-                    + "".join(
-                        f'<table:table-cell table:style-name="A1" office:value-type="string">'
-                        f"{paragraph(text[:30])}</table:table-cell>"
-                        for text in prose.chance.choices(texts, k=4)
-                    )
-                    + "</table:table-row>"
-                    for _ in range(8)
-                )
-                yield f'<table:table table:name="T{number}">{rows}</table:table>'
-
-    return _odf("text", f"<office:text>{filled(xml_bytes, body())}</office:text>")
-
-
-def ods(xml_bytes: int) -> bytes:
-    """Rows of two texts, a number, a date, a price and a share, as LibreOffice writes them."""
-    prose = Prose()
-    texts = [text.strip() for language in LANGUAGES for text in prose.sentences[language][:3_000]]
-
-    def cell(kind: str, attributes: str, text: str) -> str:
-        value = f'office:value-type="{kind}" {attributes}calcext:value-type="{kind}"'
-        look = f'table:style-name="{kind}"'
-        return f"<table:table-cell {look} {value}><text:p>{text}</text:p></table:table-cell>"
-
-    def rows() -> Iterator[str]:
-        for number in range(1, 10**9):
-            price = prose.chance.randrange(100, 10_000_000)
-            share = round(prose.chance.random(), 4)
-            day = f"2024-{number % 12 + 1:02}-{number % 28 + 1:02}"
-            yield (
-                '<table:table-row table:style-name="ro1">'
-                + cell("string", "", prose.chance.choice(texts))
-                + cell("string", "", prose.chance.choice(texts))
-                + cell("float", f'office:value="{number}" ', str(number))
-                + cell("date", f'office:date-value="{day}" ', day)
-                + cell("float", f'office:value="{price}" ', f"{price:,}")
-                + cell("percentage", f'office:value="{share}" ', f"{share:.2%}")
-                + "</table:table-row>"
-            )
-
-    sheet = f'<table:table table:name="자료">{filled(xml_bytes, rows())}</table:table>'
-    return _odf("spreadsheet", f"<office:spreadsheet>{sheet}</office:spreadsheet>")
-
-
-def odp(xml_bytes: int) -> bytes:
-    """Slides with a title and a box of six lines."""
-    prose = Prose()
-
-    def frame(kind: str, lines: list[str]) -> str:
-        place = 'svg:width="25.199cm" svg:height="3.506cm" svg:x="1.4cm" svg:y="0.837cm"'
-        shown = "".join(
-            '<text:p text:style-name="P1"><text:span text:style-name="T1">'
-            f"{text}</text:span></text:p>"
-            for text in lines
-        )
-        return (
-            f'<draw:frame presentation:style-name="pr1" draw:layer="layout" {place} '
-            f'presentation:class="{kind}"><draw:text-box>{shown}</draw:text-box></draw:frame>'
-        )
-
-    def body() -> Iterator[str]:
-        for number in range(10**9):
-            texts = prose.sentences[LANGUAGES[number % 3]]
-            boxes = [frame("title", [prose.chance.choice(texts)[:50]])]
-            boxes += [frame("outline", prose.chance.choices(texts, k=6)) for _ in range(6)]
-            yield f'<draw:page draw:name="page{number}">{"".join(boxes)}</draw:page>'
-
-    slides = filled(xml_bytes, body())
-    return _odf("presentation", f"<office:presentation>{slides}</office:presentation>")
 
 
 def hwpx(xml_bytes: int) -> bytes:
@@ -330,18 +201,8 @@ def hwpx(xml_bytes: int) -> bytes:
     return packed(
         {
             "mimetype": "application/hwp+zip",
-            "Contents/header.xml": f"{_HEAD}<hh:head {space}>{shapes}</hh:head>",
-            "Contents/section0.xml": f"{_HEAD}<hs:sec {space}>{content}</hs:sec>",
-        }
-    )
-
-
-def _odf(kind: str, body: str) -> bytes:
-    return packed(
-        {
-            "mimetype": f"application/vnd.oasis.opendocument.{kind}",
-            "content.xml": f"{_HEAD}<office:document-content {_ODF}><office:body>{body}"
-            "</office:body></office:document-content>",
+            "Contents/header.xml": f"{HEAD}<hh:head {space}>{shapes}</hh:head>",
+            "Contents/section0.xml": f"{HEAD}<hs:sec {space}>{content}</hs:sec>",
         }
     )
 
@@ -352,15 +213,18 @@ def _arrows(**targets: str) -> str:
         for key, target in targets.items()
     )
     space = f"{_OOXML}/package/2006/relationships"
-    return f'{_HEAD}<Relationships xmlns="{space}">{listed}</Relationships>'
+    return f'{HEAD}<Relationships xmlns="{space}">{listed}</Relationships>'
 
 
 MAKERS: dict[str, Callable[[int], bytes]] = {
     "docx": docx,
     "xlsx": xlsx,
     "pptx": pptx,
-    "odt": odt,
-    "ods": ods,
-    "odp": odp,
+    "odt": open_files.odt,
+    "ods": open_files.ods,
+    "odp": open_files.odp,
     "hwpx": hwpx,
+    "fodt": open_files.fodt,
+    "fods": open_files.fods,
+    "epub": open_files.epub,
 }

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from functools import partial
 from typing import BinaryIO
 
 from helpers.errors import Unread, limit_reached
@@ -18,12 +19,12 @@ from helpers.extract.archive import RESAVE, SMALLER, Archive
 from helpers.extract.blocks import CELL_SEPARATOR, Block, Context, Item, Location, Metadata, Notice
 from helpers.extract.equations import MathmlBuilder, marked
 from helpers.extract.markup import Attributes, OnEnd, OnStart, Scanner, table
-from helpers.extract.odf_body import BodyScanner, Embedded
+from helpers.extract.odf_body import Body
+from helpers.extract.odf_shapes import Embedded
 from helpers.extract.odf_text import NAMES, NAMESPACES, NUMBER, TextFrames, tidy
 from helpers.extract.opc import real_title
 from helpers.extract.outline import Outline, only_page_number
-from helpers.extract.regular_rows import SPREADSHEET, apart
-from helpers.limits import OFFICE_RELATED_PARTS, OFFICE_TEXT_CHARS
+from helpers.limits import OFFICE_RELATED_PARTS
 
 _BODY = "content.xml"
 _STYLES = "styles.xml"
@@ -58,20 +59,8 @@ def read(file: BinaryIO, ctx: Context) -> Iterator[Item]:
         yield Block(marked(_equation(archive, _BODY)), location=Outline().paragraph())
         return
     formulas = _Formulas(archive)
-    body = BodyScanner(_BODY, metadata.title is not None, formulas.latex)
-    chars = 0
-    pieces = apart(archive.pieces(_BODY), SPREADSHEET, body.among_rows, body.take)
-    for _ in body.scanner.scan(pieces):
-        body.relieve()
-        for found in body.drain():
-            if isinstance(found, Embedded):
-                yield from _object(archive, found)
-                continue
-            if isinstance(found, Block):
-                chars += len(found.text)
-                if chars > OFFICE_TEXT_CHARS:
-                    raise limit_reached("Text", chars, OFFICE_TEXT_CHARS, "code points", SMALLER)
-            yield found
+    body = Body(_BODY, metadata.title is not None, formulas.latex)
+    yield from body.read(archive.pieces(_BODY), partial(_object, archive))
     if _STYLES in archive:
         yield from margins_of(_STYLES, archive.pieces(_STYLES))
 

@@ -11,13 +11,10 @@ import re
 from collections.abc import Iterator
 from typing import BinaryIO
 
-from helpers.errors import limit_reached
 from helpers.extract import one_file
-from helpers.extract.archive import SMALLER
-from helpers.extract.blocks import Block, Context, Item
+from helpers.extract.blocks import Context, Item
 from helpers.extract.odf import margins_of, metadata_of
-from helpers.extract.odf_body import BodyScanner, Embedded
-from helpers.limits import OFFICE_TEXT_CHARS
+from helpers.extract.odf_body import Body
 
 _PART = "the file"
 _BODY = re.compile(rb"<([\w.-]+:)?body[\s/>]")
@@ -31,16 +28,6 @@ def read(file: BinaryIO, ctx: Context) -> Iterator[Item]:
     """
     metadata = metadata_of(_PART, one_file.head(file, ctx, _ROOT, _BODY))
     yield metadata
-    body = BodyScanner(_PART, metadata.title is not None)
-    chars = 0
-    for _ in body.scanner.scan(one_file.pieces(file, ctx)):
-        body.relieve()
-        for found in body.drain():
-            if isinstance(found, Embedded):
-                continue
-            if isinstance(found, Block):
-                chars += len(found.text)
-                if chars > OFFICE_TEXT_CHARS:
-                    raise limit_reached("Text", chars, OFFICE_TEXT_CHARS, "code points", SMALLER)
-            yield found
+    body = Body(_PART, metadata.title is not None)
+    yield from body.read(one_file.pieces(file, ctx), lambda embedded: iter(()))
     yield from margins_of(_PART, one_file.head(file, ctx, _ROOT, _BODY))

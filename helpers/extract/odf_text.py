@@ -8,7 +8,7 @@ Does not: know tables, slides or where a text stands.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Container
+from collections.abc import Callable, Container, Mapping
 
 from helpers.extract.blocks import CELL_SEPARATOR
 from helpers.extract.markup import Attributes, OnStart, Scanner, names, severed, whole
@@ -34,8 +34,10 @@ NAMES = 1_000  # titles, series and categories of one chart
 NUMBER = re.compile(r"[-+0-9.,%eE\s]+")
 SPACES = 200  # spaces that one text:s may stand for
 
-# XML cannot hold these letters, so they mark white space that must survive folding.
-_TAB, _BREAK, _SPACE = "\x01", "\x02", "\x03"
+# XML cannot hold these letters, so they mark white space that must survive folding. Letters of
+# the first 256 would do as well, but "\x01" is the second byte of a Thai one, and Python looks for
+# such bytes: a paragraph of 800 letters took 7 microseconds.
+_TAB, _BREAK, _SPACE = "\ufffe", "\uffff", "\udfff"
 _FOLDED = re.compile(r"[ \t\r\n]+")
 _MARKS = str.maketrans({_TAB: "\t", _BREAK: "\n", _SPACE: " "})
 
@@ -47,6 +49,8 @@ def one(qualified: str) -> str:
 
 _COUNT = one("text:c")
 _PARAGRAPH = one("text:p")
+_STYLE = one("text:style-name")
+_NONE = -1  # no plain paragraph is open
 
 
 def tidy(text: str) -> str:
@@ -90,17 +94,19 @@ class ShownNames:
 
 
 class TextFrames:
-    """Paragraphs inside paragraphs (a note, a text box): each collects its own text.
+    """Paragraphs, also those inside others (a note, a text box): each collects its own text.
 
-    `stack` holds the open ones, None for a pause; `emit` gets a paragraph's text and the
-    number that `begin` was given.
+    `stack` holds what is open, None for a pause; `emit` gets a paragraph's text and the number
+    that `begin` was given. A plain paragraph, one within no other, is not on the stack: they come
+    by the hundred thousand, and character data goes to one list for all of them.
     """
 
     def __init__(self, emit: Callable[[str, int], None]) -> None:
         self._emit = emit
         self.stack: list[tuple[list[str] | None, int]] = []
-        self._open = 0
-        self._base: list[str] | None = None
+        self._open = 0  # paragraphs on the stack
+        self._plain = _NONE  # height of the stack where the open plain paragraph began
+        self._loose: list[str] | None = None  # a plain paragraph's text; what stands in none
         self._collect: Callable[[Callable[[str], object] | None], None] = lambda sink: None
 
     def attach(self, scanner: Scanner) -> None:
@@ -117,16 +123,51 @@ class TextFrames:
             "text:line-break": lambda _: self._write(_BREAK),
         }
 
-    def loose(self) -> list[str]:
-        """Text of no paragraph goes to this list from here on, which the caller empties."""
-        self._base = []
+    def plain(
+        self,
+        scanner: Scanner,
+        said: Callable[[str, str | None], None],
+        other: Container[str | None],
+        quick: Mapping[str, OnStart],
+    ) -> None:
+        """Read plain paragraphs and `quick` elements by handlers of their own from here on.
+
+        `said` gets a paragraph's text and the name of its style; those with `other` styles go the
+        usual way. `quick` elements have start actions alone.
+        """
+        usual_start, usual_end = scanner.take_over()
+        stack = self.stack
+        loose: list[str] = []
+        look: str | None = None
+
+        def start(name: str, attributes: Attributes) -> None:
+            nonlocal look
+            if name == _PARAGRAPH and self._plain == _NONE and not self._open:
+                look = attributes.get(_STYLE)
+                if look not in other:
+                    loose.clear()
+                    self._plain = len(stack)
+                    return
+            if name in quick:
+                quick[name](attributes)
+            else:
+                usual_start(name, attributes)
+
+        def end(name: str) -> None:
+            if name == _PARAGRAPH and self._plain == len(stack):
+                self._plain = _NONE
+                said(tidy(loose[0] if len(loose) == 1 else "".join(loose)), look)
+            elif name not in quick:
+                usual_end(name)
+
+        self._loose = loose
         self._direct()
-        return self._base
+        scanner.take_over(start, end)
 
     @property
     def inside(self) -> bool:
         """Whether a paragraph is open."""
-        return self._open > 0
+        return self._open > 0 or self._plain != _NONE
 
     def begin(self, level: int = 0) -> None:
         """A paragraph begins."""
@@ -134,18 +175,6 @@ class TextFrames:
         self.stack.append((parts, level))
         self._open += 1
         self._collect(parts.append)
-
-    def opening(self, look: str, marked: Container[str], number: int) -> OnStart:
-        """`begin` as an action: with `number` where the attribute `look` is `marked`, else 0."""
-        push = self.stack.append
-
-        def begin(attributes: Attributes) -> None:
-            parts: list[str] = []
-            push((parts, number if attributes.get(look) in marked else 0))
-            self._open += 1
-            self._collect(parts.append)
-
-        return begin
 
     def end(self) -> None:
         """The paragraph that began last ends; without one nothing happens."""
@@ -155,23 +184,11 @@ class TextFrames:
             self._hand_on("".join(parts or ()), level)
             self._direct()
 
-    def taken(self) -> tuple[str, int] | None:
-        """The only open paragraph ends: its text and number. None where others are open."""
-        stack = self.stack
-        if self._open != 1 or stack[-1][0] is None:
-            return None
-        parts, level = stack.pop()
-        self._open = 0
-        around = stack[-1][0] if stack else self._base
-        self._collect(None if around is None else around.append)
-        if not parts:
-            return "", level
-        return tidy(parts[0] if len(parts) == 1 else "".join(parts)), level
-
     def pause(self) -> None:
         """Until `resume`, text outside further paragraphs belongs to none."""
         self.stack.append((None, 0))
-        self._collect(None)
+        if self.inside:
+            self._collect(None)
 
     def resume(self) -> None:
         if self.stack and self.stack[-1][0] is None:
@@ -184,20 +201,32 @@ class TextFrames:
             if parts is not None:
                 parts.append(text)
                 return True
+        if self._loose is not None and self._plain != _NONE:
+            self._loose.append(text)
+            return True
         return False
 
     def relieve(self) -> None:
         """Cut a paragraph without end, so that memory stays flat."""
-        for parts in (self._base, *(parts for parts, _ in self.stack)):
+        for parts in (self._loose, *(parts for parts, _ in self.stack)):
             if parts is not None and sum(map(len, parts)) > OFFICE_BLOCK_CHARS:
-                self._hand_on(severed(parts), 0)
+                text = severed(parts)
+                if parts is not self._loose or self._plain != _NONE:
+                    self._hand_on(text, 0)
+
+    def _sink(self) -> list[str] | None:
+        """Where text belongs that comes now."""
+        if self.stack and self.stack[-1][0] is not None:
+            return self.stack[-1][0]
+        here = self._plain if self._plain != _NONE else 0 if self._open else len(self.stack)
+        return self._loose if here == len(self.stack) else None
 
     def _direct(self) -> None:
-        parts = self.stack[-1][0] if self.stack else self._base
+        parts = self._sink()
         self._collect(None if parts is None else parts.append)
 
     def _write(self, text: str) -> None:
-        parts = self.stack[-1][0] if self.stack else self._base
+        parts = self._sink()
         if parts is not None:
             parts.append(text)
 

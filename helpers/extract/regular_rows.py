@@ -115,6 +115,7 @@ _VALUE = r"(?:<f(?: [^<>]*)?(?:/>|>[^<]*</f>))?<v>([^<]*)</v>"
 _CELLS = re.compile(_CELL.format(_VALUE))
 _INLINE_CELLS = re.compile(_CELL.format(rf"(?:{_VALUE}|<is><t(?: [^<>]*)?>([^<]*)</t></is>)"))
 _STRINGS = re.compile(r"<si><t(?: [^<>]*)?>([^<]*)</t></si>")
+_LINE_ENDS = re.compile(r">\n\s*<")
 _PARAGRAPHS = re.compile(
     r"<table:(?:table-cell([^<>]*)>"
     r"(?:(?<=/>)|<text:p>([^<]*(?:</text:p><text:p>[^<]*)*)</text:p></table:table-cell>)"
@@ -137,7 +138,11 @@ def _in_workbook(text: str) -> Found | None:
 
 
 def _in_spreadsheet(text: str) -> Found | None:
-    """OpenDocument: paragraphs of a cell with the tags between them; the tag of a row."""
+    """OpenDocument: paragraphs of a cell with the tags between them; the tag of a row. A flat file
+    has line ends between tags, where they mean nothing.
+    """
+    if ">\n" in text:
+        text = _LINE_ENDS.sub("><", text)
     found = _PARAGRAPHS.findall(text)
     inside = text.count("</table:table-row>") + 3 * text.count("</text:p></table:table-cell>")
     inside += 2 * text.count("</text:p><text:p>")

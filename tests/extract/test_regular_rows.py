@@ -47,6 +47,8 @@ SHEET_CELLS = (
     '<table:table-cell table:number-columns-repeated="1000"/>',
     "<table:covered-table-cell/>",
     "<table:table-cell><text:p> x  y\n</text:p><text:p>둘째\u00a0줄</text:p></table:table-cell>",
+    '<table:table-cell office:value-type="string">\n      <text:p>x</text:p>\n'
+    "     <text:p> </text:p>\n     </table:table-cell>\n",
 )
 ODD_SHEET_CELLS = (
     "<table:table-cell><text:p>a<text:s/>b</text:p></table:table-cell>",

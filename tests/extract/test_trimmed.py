@@ -8,11 +8,12 @@ from collections.abc import Callable, Iterable
 
 import pytest
 
-from helpers.extract import pptx
+from helpers.extract import archive, odf, odf_body, pptx
 from helpers.extract.blocks import Block
 from helpers.extract.pptx import _LOOKS as SLIDES
 from helpers.extract.trimmed import trimmed
 from tests.extract.office_files import Read, blocks
+from tests.extract.office_files import odf as odf_file
 from tests.extract.office_files import pptx as presentation
 
 RUNS = (
@@ -46,8 +47,41 @@ def slides(chance: random.Random, rare: float) -> bytes:
     return presentation(*(slide(chance, rare) for _ in range(4)))
 
 
+SPANS = (
+    "{n} 가 나",
+    '<text:span text:style-name="T1"> {n}  b </text:span>',
+    '<text:span text:style-name="T1">{n}<text:span text:style-name="T2">c</text:span></text:span>',
+    '<text:span text:style-name="T1"/><text:span>{n} d</text:span>',
+    '<text:span text:style-name="a > b">{n} e</text:span>',
+    '<text:span text:style-name="T1">{n} &amp;<text:s text:c="2"/>f</text:span>',
+    '<text:note><text:note-body><text:p>n <text:span text:style-name="x">{n}</text:span></text:p>'
+    "</text:note-body></text:note>",
+    "<draw:frame><draw:text-box><text:p>box {n}</text:p></draw:text-box></draw:frame>",
+)
+RARE_SPANS = (
+    '<!-- <text:span text:style-name="T1">x</text:span> -->',
+    '<![CDATA[{n} <text:span text:style-name="T1">x</text:span>]]>',
+)
+
+
+def text(chance: random.Random, rare: float) -> bytes:
+    parts = []
+    for number in range(40):
+        runs = [chance.choice(RARE_SPANS if chance.random() < rare else SPANS) for _ in range(4)]
+        said = f"<text:p>{''.join(runs)}</text:p>".replace("{n}", str(number))
+        cells = f"<table:table-cell>{said}</table:table-cell>" * 2
+        row = f"<table:table><table:table-row>{cells}</table:table-row></table:table>"
+        parts.append(row if number % 5 == 0 else said)
+    look = '<style:text-properties text:display="none"/>'
+    hidden = f'<style:style style:name="T2">{look}</style:style>'
+    body = f"<office:text>{''.join(parts)}</office:text>"
+    return odf_file(body, automatic=chance.choice(("", hidden)))
+
+
 @pytest.mark.parametrize("rare", [0.0, 0.05, 0.5])
-@pytest.mark.parametrize(("module", "read", "make"), [(pptx, pptx.read, slides)])
+@pytest.mark.parametrize(
+    ("module", "read", "make"), [(pptx, pptx.read, slides), (odf_body, odf.read, text)]
+)
 def test_what_is_read_is_what_the_parser_finds_in_the_whole(
     module: object,
     read: Read,
@@ -55,11 +89,14 @@ def test_what_is_read_is_what_the_parser_finds_in_the_whole(
     rare: float,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def as_they_are(pieces: Iterable[bytes], looks: re.Pattern[bytes]) -> Iterable[bytes]:
+    def as_they_are(
+        pieces: Iterable[bytes], looks: re.Pattern[bytes], *wanted: object
+    ) -> Iterable[bytes]:
         return pieces
 
     for seed in range(30):
         data = make(random.Random(seed), rare)
+        monkeypatch.setattr(archive, "PIECE_BYTES", 150 * (seed + 1))
         found = blocks(read, data)
         with monkeypatch.context() as changed:
             changed.setattr(module, "trimmed", as_they_are)
