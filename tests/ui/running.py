@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tests import doors
+
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -117,7 +119,5 @@ def running(docs: Path, state: Path) -> Iterator[Console]:
 def sync(docs: Path, state: Path) -> None:
     """Index the folder, in the foreground."""
     where = ["--knowledge-dir", str(docs), "--data-dir", str(state), "--quiet"]
-    done = subprocess.run(
-        [sys.executable, str(ROOT / "rag_sync.py"), *where], capture_output=True, check=False
-    )
+    done = doors.run(ROOT / "rag_sync.py", where)
     assert done.returncode in (0, 1), done.stderr
