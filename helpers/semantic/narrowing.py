@@ -99,7 +99,7 @@ class Search:
         reach += self.slack
 
     def _promising(self, reach: Floats) -> Ints:
-        """The likeliest rows, as many as k chunks take; all where that cannot be said."""
+        """The likeliest rows, as many as k chunks take; none where most rows would be."""
         wanted = FIRST_LOOK * self.k
         while wanted < len(reach):
             sample = reach[:: max(1, len(reach) // SAMPLE_ROWS)]
@@ -111,7 +111,7 @@ class Search:
             if len(firsts) >= self.k:
                 return rows[: np.sort(firsts)[self.k - 1] + 1]
             wanted *= FIRST_LOOK
-        return np.flatnonzero(reach >= LOWEST)
+        return np.empty(0, np.int64)
 
     def _closer(self, rows: Ints, reach: Floats) -> Floats:
         """What sorted `rows` reach at most, the headed ones by the question as it is."""
@@ -135,17 +135,14 @@ class Ranking:
     def __init__(self, db: Connection, shelf: Shelf, query: Floats) -> None:
         self.shelf, self.query = shelf, query
         self._leaves = Leaves(db, shelf.dimension)
-        self._seen: set[int] = set()
         self._best: dict[int, float] = {}
 
     def add(self, rows: Ints) -> None:
-        """Compute those of `rows` that were not yet."""
-        new = [row for row in rows.tolist() if row not in self._seen]
-        if not new:
+        """Compute `rows` from their vectors."""
+        if not len(rows):
             return
-        self._seen.update(new)
-        scores = exact(np.array([self._stored(row) for row in new]), self.query)
-        for chunk, score in zip(self.shelf.chunks[new].tolist(), scores.tolist(), strict=True):
+        scores = exact(np.array([self._stored(row) for row in rows.tolist()]), self.query)
+        for chunk, score in zip(self.shelf.chunks[rows].tolist(), scores.tolist(), strict=True):
             self._best[chunk] = max(score, self._best.get(chunk, LOWEST))
 
     def floor(self, k: int) -> float:

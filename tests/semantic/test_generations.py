@@ -198,6 +198,7 @@ def as_schema_2(stage: Stage) -> None:
     db.execute("DROP TABLE vector_head")
     db.execute(next(text for text in schema.VERSION_2 if "TABLE vector_head(" in text))
     db.execute("INSERT INTO vector_head SELECT id, 1, x'00', x'00', x'00' FROM vector_block")
+    db.execute("UPDATE vector_basis SET data = x'00'")
     db.execute("PRAGMA user_version = 2")
     db.commit()
     db.close()

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from helpers.semantic import heads, narrowing, products
+from helpers.semantic import shelf as shelves
 from helpers.store import database, generations, vector_heads, vectors
 from tests.semantic.shelf import Matrix, Shelf, brute_force, unit
 
@@ -156,6 +157,59 @@ def test_heads_rule_out_most_rows_and_nothing_that_counts(
     assert np.median(looked_at) < 0.01 * len(rows)
 
 
+def test_no_row_reaches_less_than_its_score(large: tuple[Shelf, Matrix]) -> None:
+    shelf, rows = large
+    with vectors.reading(shelf.path) as db:
+        held = shelves.loaded(db, shelf.generation, None)
+        for seed in range(5):
+            query = family("cone", 1, 96, 7 + seed)[0].astype(np.float32)
+            search = narrowing.Search(db, held, products.quickest(), query, 10)
+            places = 2 * (held.headed.chunks - 1) + np.arange(search.headed) % 2
+            scores = rows[places].astype(np.float32) @ query
+            reach = np.empty(search.headed, np.float32)
+            search._bound(reach)
+            assert (reach >= scores).all() and (reach - scores).mean() < 0.02
+            some = np.arange(0, search.headed, 3)
+            closer = search._closer(some, reach[some])
+            assert (closer >= scores[some]).all() and (closer < reach[some]).mean() > 0.9
+
+
+def test_chunk_of_hundreds_of_likely_vectors_hides_no_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = family("cone", 10_000, 16, 3)
+    query = rows[0].astype(np.float32)
+    rows[:400] = rows[0]
+    shelf = Shelf(tmp_path, 16)
+    counts = [400] + [1] * 9_600
+    ids = shelf.add(rows, counts)
+    shelf.tidy()
+    shelf.publish()
+    looked_at: list[int] = []
+    add = narrowing.Ranking.add
+
+    def counted(self: narrowing.Ranking, picked: NDArray[np.int64]) -> None:
+        looked_at.append(len(picked))
+        add(self, picked)
+
+    monkeypatch.setattr(narrowing.Ranking, "add", counted)
+    owner = [chunk for chunk, count in zip(ids, counts, strict=True) for _ in range(count)]
+    agree(shelf.scanner().top_k(query, 20), rows, owner, query, 20)
+    assert sum(looked_at) < 2_000
+
+
+def test_heads_that_are_held_are_taken_over_as_they_are(large: tuple[Shelf, Matrix]) -> None:
+    shelf, _ = large
+    with vectors.reading(shelf.path) as db:
+        first = shelves.loaded(db, shelf.generation, None)
+        first.headed.blocks[0] = first.headed.blocks[0]._replace(rows=1)  # as if it had changed
+        again = shelves.loaded(db, shelf.generation, first)
+        anew = shelves.loaded(db, shelf.generation, None)
+    assert again.headed is not first.headed
+    for name in ("chunks", "facts", "codes"):
+        assert (getattr(again.headed, name) == getattr(anew.headed, name)).all()
+
+
 def test_thousands_of_equal_vectors_cost_a_moment(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -186,6 +240,8 @@ def test_facts_bound_what_they_say(large: tuple[Shelf, Matrix]) -> None:
         head = vector_heads.head(db, block.id)
         rows = np.frombuffer(vectors.vectors(db, block.id), np.float16).reshape(-1, 96)
     facts = np.frombuffer(head.facts, np.float32).reshape(heads.FACTS, -1)
+    every = large[1].astype(np.float64)
+    assert np.linalg.norm(basis.mean - every.mean(axis=0)) < 0.02
     rest = rows.astype(np.float64) - basis.mean
     rest -= np.outer(facts[heads.LEAD], basis.direction)
     codes = np.frombuffer(head.codes, np.int8).reshape(96, -1).T
@@ -205,6 +261,8 @@ def test_products_are_exact_either_way(size: int) -> None:
     codes = random.integers(-largest, largest + 1, (size, 9_001), np.int8)
     weights[::2], codes[::2, ::2], codes[1::2, ::2] = largest, largest, -largest
     weights[1::2] //= 2
+    codes[:, 1] = largest
+    codes[-1, 1] -= 1  # no sum that a float32 would happen to hold
     expected = weights.astype(np.int64) @ codes.astype(np.int64)
     assert (products.widened(weights, codes) == expected).all()
     assert (products.quickest()(weights, codes) == expected).all()
