@@ -68,7 +68,7 @@ def _halves(pytest: list[str]) -> int:
         report.seek(0)
         print(f"\n# {' '.join(apart)}", flush=True)
         shutil.copyfileobj(report, sys.stdout.buffer)
-        sys.stdout.flush()
+    print(f"\n# {'not all' if code or beside.returncode else 'all'} passed", flush=True)
     return code or beside.returncode
 
 
@@ -118,4 +118,7 @@ def _record(report: Path) -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    try:
+        sys.exit(main(sys.argv[1:]))
+    except KeyboardInterrupt:
+        sys.exit(130)
