@@ -48,8 +48,8 @@ _SAYING = (WORD_ART, DESCRIPTION)
 _FACTS = b"\x0a\xf0\x08\0\0\0"  # kind and size
 _DEPTH = 64  # groups within groups
 
-# The heads of a shape, of its facts and of what follows them; most are made so, and further than
-# to the first letter of their text nothing but sizes has to be followed.
+# The heads of a shape, of its facts and of what follows them. Most shapes are made alike up to the
+# first letter of their text, and are read by these forms instead of record by record.
 _HEADS_BYTES = 32
 _HEADS = struct.Struct("<2xHI2x6s8xHHI").unpack_from
 # Behind the properties: its place, which placeholder it is, text box, kind of text, letters.
@@ -58,23 +58,23 @@ _TO_LETTERS = re.compile(
     rb"(?:..\x11\xf0\x10\0\0\0..\xc3\x0b\x08\0\0\0.{4}(.).{3}|)"
     rb"(?:..\x0d\xf0.{4}..\x9f\x0f\x04\0\0\0.{4}(?:..([\xa0\xa8])\x0f.{4}|)|)",
     re.DOTALL,
-).match
+)
 # Backwards from the letters: how many there are, the kind of text, the size of the box.
 _BOX_BYTES = 28
 _BOX = struct.Struct("<4xI8xB7xI").unpack_from
 # A shape that stands for its group and says nothing else.
 _BARE_BYTES = 48
 _BARE_FORM = rb"..\x04\xf0\x28\0\0\0..\x09\xf0\x10\0\0\0.{16}..\x0a\xf0\x08\0\0\0.{8}"
-_BARE = re.compile(_BARE_FORM, re.DOTALL).match
+_BARE = re.compile(_BARE_FORM, re.DOTALL)
 # The beginning of a drawing up to the first shape of its group.
 _DRAWN_BYTES = 32 + _BARE_BYTES
 _DRAWN = re.compile(
     rb"..\x02\xf0.{4}..\x08\xf0\x08\0\0\0.{8}..\x03\xf0.{4}" + _BARE_FORM, re.DOTALL
-).match
+)
 _DRAWN_SIZES = struct.Struct("<4xI20xI").unpack_from
 _HEAD = struct.Struct("<2xHI").unpack_from
 _TELL_LOOKS = frozenset((0x0FA1, 0x0FAA, 0x0FA6))  # behind a text: styles, languages, rulers
-_IS_PLAIN = re.compile(r"[ -~\x80-\uefff\r]*").fullmatch  # nothing to clean but line ends
+_PLAIN = re.compile(r"[ -~\x80-\uefff\r]*")  # nothing to clean but line ends
 _CLEAN = {
     **dict.fromkeys([*range(9), *range(0x0C, 0x0D), *range(0x0E, 0x20), 0x7F]),
     0x0B: "\n",
@@ -82,7 +82,7 @@ _CLEAN = {
 }
 _SPEAKING = re.compile(  # in all numbers of records and of properties with a text, and in others
     rb"[\x81\x9e\xa0\xa8\xba\xc0\xc1][\x0b\x0f\x80\x83\xc0\xc3]"
-).search
+)
 _LATIN_1_GAP = {
     code: bytes((code,)).decode("cp1252", "ignore") or None for code in range(0x80, 0xA0)
 }
@@ -102,7 +102,7 @@ class Held(NamedTuple):
 def is_silent(page: Place) -> bool:
     """Whether surely nothing on a page can say anything: no text, header or footer, object or
     property that holds a text is in it. Far quicker than to look at its shapes."""
-    return _SPEAKING(*page[1:]) is None
+    return _SPEAKING.search(*page[1:]) is None
 
 
 def outline_texts(data: bytes, start: int, end: int) -> list[Text]:
@@ -114,7 +114,7 @@ def drawing_texts(data: bytes, drawings: list[tuple[int, int]], held: Held) -> l
     """What the shapes of drawings say, given from which to which byte each reaches."""
     found: list[Text] = []
     for start, end in drawings:
-        if _DRAWN(data, start, end):
+        if _DRAWN.match(data, start, end):
             size, group_size = _DRAWN_SIZES(data, start)
             first, behind = start + _DRAWN_BYTES, start + 32 + group_size
             if first <= behind <= start + 8 + size == end:
@@ -130,7 +130,7 @@ def drawing_texts(data: bytes, drawings: list[tuple[int, int]], held: Held) -> l
 def _group(data: bytes, at: int, end: int, held: Held, found: list[Text], depth: int) -> None:
     """What a group says. The first of its members is the group itself, and tells whether it is
     a table."""
-    if _BARE(data, at, end):
+    if _BARE.match(data, at, end):
         at += _BARE_BYTES
     elif at + 8 <= end:
         kind, size = _HEAD(data, at)
@@ -159,7 +159,7 @@ def _members(data: bytes, at: int, end: int, held: Held, found: list[Text], dept
 def _usual(data: bytes, at: int, end: int, found: list[Text]) -> int:
     """Read a shape that is made as most are: facts, properties without texts, its place, what
     placeholder it is, text and nothing behind that tells more. Where it ends; 0 for any other,
-    of which nothing is read. All in one go: calls would take longer than what they do."""
+    of which nothing is read."""
     if end - at < _HEADS_BYTES:
         return 0
     kind, size, facts, head, following, length = _HEADS(data, at)
@@ -173,7 +173,7 @@ def _usual(data: bytes, at: int, end: int, found: list[Text]) -> int:
         at += 8 + length
     if at == last:
         return last
-    match = _TO_LETTERS(data, at, last)
+    match = _TO_LETTERS.match(data, at, last)
     if match is None:
         return 0
     at = match.end()
@@ -181,18 +181,23 @@ def _usual(data: bytes, at: int, end: int, found: list[Text]) -> int:
     if coding is None:
         return last if at == last else 0
     box_size, text_kind, length = _BOX(data, at - _BOX_BYTES)
-    stop = behind = at + length
-    if at - 20 + box_size != last or not at < stop <= last:
+    stop = at + length
+    if at - 20 + box_size != last or not at < stop <= last or _tells_more(data, stop, last):
         return 0
-    while behind + 8 <= last:
-        kind, size = _HEAD(data, behind)
-        if kind not in _TELL_LOOKS:
-            return 0
-        behind += 8 + size
     number = placeholder[0] if placeholder else 0
     lines = _paragraphs(_letters(data, at, stop, coding[0]))
     found.append((TITLE if number in _TITLE_PLACES else text_kind, number, lines))
     return last
+
+
+def _tells_more(data: bytes, at: int, end: int) -> bool:
+    """Whether what follows a text is more than how it looks."""
+    while at + 8 <= end:
+        kind, size = _HEAD(data, at)
+        if kind not in _TELL_LOOKS:
+            return True
+        at += 8 + size
+    return False
 
 
 def _letters(data: bytes, start: int, end: int, kind: int) -> str:
@@ -302,6 +307,6 @@ def _without(text: str, fields: list[int]) -> str:
 
 
 def _paragraphs(text: str) -> list[str]:
-    if not _IS_PLAIN(text):
+    if not _PLAIN.fullmatch(text):
         text = text.translate(_CLEAN)
     return list(filter(None, map(str.strip, text.split("\r"))))

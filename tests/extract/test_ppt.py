@@ -10,8 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from helpers import limits
 from helpers.errors import Unread
 from helpers.extract import ppt as reader
+from helpers.extract import ppt_records
 from helpers.extract.blocks import Block, Context, Metadata, Notice
 from helpers.extract.properties import SUMMARY, TITLE
 from tests.extract import ppt_files as made
@@ -127,6 +129,35 @@ def test_the_alternative_text_of_a_picture_is_read() -> None:
 
 def test_a_break_within_a_paragraph_is_a_line_break() -> None:
     assert texts(shape(typed("one\x0btwo\nthree"))) == ["one\ntwo", "three"]
+
+
+def test_what_stands_behind_a_text_in_its_box_is_read_too() -> None:
+    looks = made.record(0x0FA1, bytes(20)) + made.record(0x0FAA, bytes(8))
+    assert texts(shape(typed("alone") + looks), shape(typed("one") + looks + typed("둘"))) == [
+        "alone", "one", "둘"
+    ]  # fmt: skip
+
+
+def test_a_shape_that_says_more_than_its_size_is_read_as_far_as_it_reaches() -> None:
+    whole = shape(typed("first"))
+    longer = whole[:4] + struct.pack("<I", len(whole) + 100) + whole[8:]
+    assert texts(longer, shape(typed("within"))) == ["first"]
+
+
+def test_a_paragraph_that_is_too_long_is_cut() -> None:
+    long = "ก" * (limits.OFFICE_BLOCK_CHARS + 5)
+    slide = Slide([shape(typed(long)), shape(typed("short")), shape(typed(long, made.TITLE))])
+    sizes = [(kind, len(text)) for _, kind, text in told(Deck([slide]))]
+    most = limits.OFFICE_BLOCK_CHARS
+    assert sizes == [
+        ("heading", most), ("heading", 5), ("paragraph", most), ("paragraph", 5), ("paragraph", 5)
+    ]  # fmt: skip
+
+
+def test_a_stream_that_is_not_held_is_read_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    held = items(packed(_samples()[0]))
+    monkeypatch.setattr(ppt_records, "_HELD_BYTES", 0)
+    assert items(packed(_samples()[0])) == held
 
 
 def test_fields_leave_no_star() -> None:
