@@ -54,7 +54,8 @@ def read(file: BinaryIO, ctx: Context) -> Iterator[Item]:
     """
     file.seek(0)
     bare = file.read(2) in doc_fib.BARE
-    yield from _Document(Bare(file) if bare else CompoundFile(file), ctx).items()
+    document = _Document(Bare(file) if bare else CompoundFile(file), ctx)
+    yield from document.items()
 
 
 class _Document:
@@ -134,7 +135,8 @@ class _Document:
     def story(self, first: int, last: int) -> Iterator[Found]:
         body = Body(self._paragraphs, self._styles, self._shown_thing, self._shown_image)
         for batch in body.read(self._stretches(first, last)):
-            yield from (Found(piece) if isinstance(piece, str) else piece for piece in batch)
+            for piece in batch:
+                yield from map(Found, piece) if isinstance(piece, list) else [piece]
 
     def _shown_thing(self, place: int) -> str:
         """What an embedded thing shows: equations do, in their sentence."""
@@ -170,29 +172,29 @@ class _Document:
                 yield self._block(found, Location("part", "header"))
 
     def _block(self, found: Found, place: Location) -> Block:
-        self._chars += len(found.text)
-        if self._chars > OFFICE_TEXT_CHARS:
-            raise limit_reached("Text", self._chars, OFFICE_TEXT_CHARS, "code points", _SPLIT)
+        self._count(len(found.text))
         return Block(found.text, found.kind, found.level, place)
 
     def _located(self, batch: list[Piece]) -> list[Block]:
         """Blocks of the body, under the heading they stand under."""
-        paragraph = self._outline.paragraph
-        blocks = [
-            block(piece, "paragraph", paragraph()) if isinstance(piece, str) else self._set(piece)
-            for piece in batch
-        ]
-        self._chars += sum([len(made.text) for made in blocks])
-        if self._chars > OFFICE_TEXT_CHARS:
-            raise limit_reached("Text", self._chars, OFFICE_TEXT_CHARS, "code points", _SPLIT)
+        blocks: list[Block] = []
+        for piece in batch:
+            if isinstance(piece, list):
+                self._count(sum(map(len, piece)))
+                blocks += self._outline.paragraphs(piece)
+                continue
+            text, kind, level, _ = piece
+            self._count(len(text))
+            if level:
+                blocks.append(Block(text, kind, level, self._outline.heading(text, level)))
+            else:
+                blocks.append(block(text, kind, self._outline.paragraph()))
         return blocks
 
-    def _set(self, found: Found) -> Block:
-        """A heading or a row as a block."""
-        text, kind, level, _ = found
-        if level:
-            return Block(text, kind, level, self._outline.heading(text, level))
-        return block(text, kind, self._outline.paragraph())
+    def _count(self, letters: int) -> None:
+        self._chars += letters
+        if self._chars > OFFICE_TEXT_CHARS:
+            raise limit_reached("Text", self._chars, OFFICE_TEXT_CHARS, "code points", _SPLIT)
 
 
 class _Boxes:

@@ -15,7 +15,7 @@ from typing import NamedTuple, Protocol, TypeAlias
 
 from helpers.extract.blocks import CELL_SEPARATOR
 from helpers.extract.doc_pages import Paragraphs
-from helpers.extract.doc_signs import Signs, is_unclean
+from helpers.extract.doc_signs import CELL, Signs, split_lines
 from helpers.extract.doc_sprms import Look
 from helpers.extract.doc_styles import StyleSheet
 from helpers.extract.doc_text import Stretch, decoded
@@ -24,8 +24,6 @@ from helpers.limits import OFFICE_BLOCK_CHARS
 NOWHERE = 1 << 32  # beyond every position of a text
 ROW_CELLS = 63  # cells of one row, as Word has it
 _HELD_CHARS = 16 * OFFICE_BLOCK_CHARS  # code points of one table row held before it is cut
-
-_CELL, _SECTION = "\x07", "\x0c"
 
 
 class Found(NamedTuple):
@@ -37,7 +35,7 @@ class Found(NamedTuple):
     title: bool = False
 
 
-Piece: TypeAlias = str | Found  # a paragraph of body text is its text alone
+Piece: TypeAlias = list[str] | Found  # paragraphs of body text are their texts alone
 
 
 class Beside(Protocol):
@@ -50,17 +48,22 @@ class Beside(Protocol):
 
 
 class _Lines(NamedTuple):
-    """The paragraphs of a stretch: their texts and what has no end, where in the stretch each
-    ends and with which sign, their looks, the position of the stretch, the charset they are still
-    to be decoded with, and whether there may be anything in them to clean."""
+    """The paragraphs of a stretch: their texts and what has no end; the signs that end them and
+    the offsets behind these; their looks; whether there may be anything in them to clean, and
+    whether rows of them may be taken whole."""
 
+    stretch: Stretch
     lines: list[str]
-    marks: list[int]
-    signs: str
+    signs: bytes
+    ends: list[int]
     looks: list[Look]
-    first: int
-    codec: str | None
     unclean: bool
+    by_rows: bool
+
+    def end_of(self, position: int) -> int:
+        """The offset behind the sign at a position of the text."""
+        _, first, place, width, *_ = self.stretch
+        return place + (position + 1 - first) * width
 
 
 class _Table:
@@ -103,7 +106,7 @@ class Body:
             if self._out:
                 yield self._out
                 self._out = []
-        self._end("\r", Look())
+        self._end(False, Look())
         while self._tables:
             self._leave()
         for line in "".join(self._signs.stray()).split("\n"):
@@ -112,11 +115,13 @@ class Body:
         self._out = []
 
     def _take(self, stretch: Stretch) -> None:
-        text, first, place, width, codec, extra = stretch
-        lines, marks, signs = _lines(text)
-        ends = [place + width * mark + width for mark in marks]
+        text, _, place, width, codec, extra, wide = stretch
+        lines, signs, unclean = split_lines(text, wide)
+        lengths = accumulate(map(len, lines[:-1]))
+        ends = [place + width * (length + number) for number, length in enumerate(lengths, 1)]
         looks = self._paragraphs.at(ends, width, extra)
-        held = _Lines(lines, marks, signs, looks, first, codec, is_unclean(text))
+        by_rows = self._known and not (unclean or codec)
+        held = _Lines(stretch, lines, signs, ends, looks, unclean, by_rows)
         at = end = 0
         for _, alike in groupby(looks):
             end += len(list(alike))
@@ -128,50 +133,50 @@ class Body:
     def _taken(self, held: _Lines, at: int, end: int) -> int:
         """Take a paragraph, or many of one look that end before `end`, or a row; the number of
         the one behind them."""
-        look, sign, codec = held.looks[at], held.signs[at], held.codec
-        if look.depth or self._parts or codec or sign == _CELL:
-            behind = self._whole_row(held, at) if look.depth == 1 else 0
+        look, cell, codec = held.looks[at], held.signs[at] == CELL, held.stretch.codec
+        if look.depth or cell or self._parts or codec:
+            behind = self._whole_row(held, at, end) if look.depth == 1 and held.by_rows else 0
             if not behind:
                 if held.lines[at]:
                     self._parts.append((held.lines[at], codec))
-                self._end(sign, look)
+                self._end(cell, look)
                 behind = at + 1
         else:
             behind = self._alike(held, at, end)
-        reached = held.first + held.marks[behind - 1]
-        if reached >= self._next_box:
-            self._take_boxes(reached)
+        while held.ends[behind - 1] >= held.end_of(self._next_box):
+            self._take_boxes()
         return behind
 
     def _alike(self, held: _Lines, at: int, end: int) -> int:
         """Take paragraphs of one look outside of tables, up to the next cell or text box."""
         while self._tables:
             self._leave()
-        lines, marks, signs, looks, first, _, unclean = held
-        if first + marks[end - 1] >= self._next_box:
-            end = bisect_left(marks, self._next_box - first, at, end) + 1
-        cell = signs.find(_CELL, at, end)
+        box = held.end_of(self._next_box)
+        if held.ends[end - 1] >= box:
+            end = bisect_left(held.ends, box, at, end) + 1
+        cell = held.signs.find(CELL, at, end)
         if cell >= 0:
             end = cell
-        texts, look = lines[at:end], looks[at]
-        if unclean or self._signs.fields:
+        texts, look = held.lines[at:end], held.looks[at]
+        if held.unclean or self._signs.fields:
             texts = [self._signs.clean(text) for text in texts if text]
-        filled = filter(None, map(str.strip, texts))
-        if look.outline < 0 and look.style not in self._styles.levels:
-            self._out += filled
-        else:
+        filled = list(filter(None, map(str.strip, texts)))
+        if look.outline >= 0 or look.style in self._styles.levels:
             self._out += [self._found(text, look) for text in filled]
+        elif filled:
+            self._out.append(filled)
         return end
 
-    def _whole_row(self, held: _Lines, at: int) -> int:
+    def _whole_row(self, held: _Lines, at: int, end: int) -> int:
         """Take a row of paragraphs and nothing else: the number of the one behind it, 0 where it
         is more than that."""
-        if not self._known or held.unclean or held.codec or self._parts or self._signs.fields:
+        behind = _row_end(at, end, held.lines, held.looks)
+        if not behind or self._parts or self._signs.fields:
             return 0
-        behind = _row_end(at, held.lines, held.looks)
-        if not behind or held.first + held.marks[behind - 1] >= self._next_box:
+        if held.signs.count(CELL, at, behind) < behind - at:
             return 0
-        if held.signs.count(_CELL, at, behind) < behind - at:
+        last = held.ends[behind - 1]
+        if last >= held.end_of(self._next_box) or last - held.ends[at] > OFFICE_BLOCK_CHARS:
             return 0
         done = self._put_row(held.lines[at:behind], held.looks[behind - 1].header)
         return behind if done else 0
@@ -180,7 +185,7 @@ class Body:
         """A row whose cells are a paragraph each, its last line is empty; False where it is more
         than that."""
         tables = self._tables
-        if len(lines) < 3 or len(tables) > 1 or sum(map(len, lines)) > OFFICE_BLOCK_CHARS:
+        if len(lines) < 3 or len(tables) > 1:
             return False
         if not tables:
             tables.append(_Table())
@@ -205,17 +210,16 @@ class Body:
             (look,) = self._paragraphs.at([end], stretch.width, stretch.extra)
             self._put(self._text(), look)
 
-    def _take_boxes(self, upto: int) -> None:
+    def _take_boxes(self) -> None:
         """Text boxes stand after the paragraph that anchors them."""
         if self._boxes is not None:
-            self._sink(len(self._tables)).extend(self._boxes.taken(upto))
+            self._sink(len(self._tables)).extend(self._boxes.taken(self._next_box))
             self._next_box = self._boxes.next
 
     # --- paragraphs -----------------------------------------------------------------------
 
-    def _end(self, mark: str, look: Look) -> None:
+    def _end(self, cell_mark: bool, look: Look) -> None:
         """A paragraph is complete."""
-        cell_mark = mark == _CELL
         if not (cell_mark or look.depth or self._tables):
             if self._parts:
                 self._put(self._text(), look)
@@ -322,26 +326,18 @@ class Body:
         table.cells, table.held = [], 0
 
 
-def _row_end(number: int, lines: list[str], looks: list[Look]) -> int:
+def _row_end(first: int, end: int, lines: list[str], looks: list[Look]) -> int:
     """Of a paragraph that begins a row: the number of the one behind the row, if the row is
-    complete and no table is inside it; else 0."""
-    for at in range(number, min(number + ROW_CELLS, len(looks))):
+    complete and no table is inside it; else 0. Before `end` all look like the first."""
+    at = first
+    while at < min(first + ROW_CELLS, len(looks)):
         look = looks[at]
         if look.depth != 1 or look.inner_cell:
             return 0
         if look.row_end:
             return 0 if lines[at] else at + 1
+        at = max(at + 1, end)
     return 0
-
-
-def _lines(text: str) -> tuple[list[str], list[int], str]:
-    """The paragraphs of a text, what has no end behind them; where paragraphs, cells and
-    sections end, and with which sign."""
-    alike = text.replace(_CELL, "\r").replace(_SECTION, "\r")
-    lines = alike.split("\r")  # several times quicker than to look at every sign
-    marks = [end - 1 for end in accumulate(len(line) + 1 for line in lines[:-1])]
-    signs = "\r" * len(marks) if alike is text else "".join([text[mark] for mark in marks])
-    return lines, marks, signs
 
 
 def _cell_text(cell: list[Found]) -> str:

@@ -19,7 +19,9 @@ FIELD_CODE_CHARS = 16_384  # code points of one field's code; a longer one is a 
 FIELD_DEPTH = 64  # fields within fields; deeper ones are stray marks
 
 _FIELD = re.compile("[\x13-\x15\U000f0000-\U000fff00\U00100000-\U0010ff00]")
-_CONTROLS = bytes([*range(7), 8, 11, *range(14, 32), 127])
+CELL, _SECTION = 7, 12  # the signs that end a cell and a section
+_CONTROLS = bytes((*range(CELL), 8, 11, *range(14, 32), 127))
+_LETTERS = bytes(sorted({*range(256)} - {CELL, _SECTION, 13, *_CONTROLS}))
 _SYMBOLS = 0xF0  # the upper byte of all signs of symbol fonts
 _HALVES = re.compile("[\ud800-\udfff]")
 _FIRST_THING, _FIRST_IMAGE = chr(FIRST_THING), chr(FIRST_IMAGE)
@@ -109,17 +111,34 @@ class Signs:
         kept.append(text)
 
 
+def split_lines(text: str, wide: bytes = b"") -> tuple[list[str], bytes, bool]:
+    """The paragraphs of a text and what has no end behind them; the signs that end paragraphs,
+    cells and sections; whether there may be anything in them to clean.
+
+    A pattern takes 6 ns a letter to find all control signs, this 1.5: they are what is left of
+    the text without the letters beyond Latin-1, then without those of Latin-1.
+    """
+    signs = text.encode("latin-1", "ignore").translate(None, _LETTERS)
+    ends = signs.translate(None, _CONTROLS)
+    if CELL in ends:
+        text = text.replace("\x07", "\r")
+    if _SECTION in ends:
+        text = text.replace("\x0c", "\r")
+    return text.split("\r"), ends, len(ends) < len(signs) or has_symbols(text, wide)
+
+
 def is_unclean(text: str) -> bool:
-    """Whether a text may hold control signs, halves of letters, signs of symbol fonts or marks of
-    embedded things. A pattern over the signs takes 6 ns a letter, this 2: controls are sought in
-    what is left without the letters beyond Latin-1, the others among pairs of bytes."""
-    latin = text.encode("latin-1", "ignore")
-    if len(latin.translate(None, _CONTROLS)) != len(latin):
-        return True
-    if len(latin) == len(text):
+    """Whether a text without ends of paragraphs may hold anything to clean."""
+    return bool(text.encode("latin-1", "ignore").translate(None, _LETTERS)) or has_symbols(text)
+
+
+def has_symbols(text: str, wide: bytes = b"") -> bool:
+    """Whether a text may hold signs of symbol fonts, marks of embedded things or halves of
+    letters; `wide` is the same text in UTF-16, if that is known."""
+    if text.isascii():
         return False
     try:
-        wide = text.encode(WIDE)
+        wide = wide or text.encode(WIDE)
     except UnicodeEncodeError:
         return True
     if len(wide) != 2 * len(text):  # marks of embedded things take two pairs

@@ -42,7 +42,7 @@ _FOREIGN = re.compile("[\u0400-\u045f\u0e01-\u0e5b\u3041-\u30ff\u4e00-\u9fff\uac
 class Stretch(NamedTuple):
     """`text`, one sign per position, from the position `first` on; `place` of its first byte,
     `width` of a position in bytes; `codec` that its Latin-1 signs are still to be decoded with;
-    `extra` modifiers."""
+    `extra` modifiers; `wide` the text in UTF-16, where it is unchanged from the file."""
 
     text: str
     first: int
@@ -50,6 +50,7 @@ class Stretch(NamedTuple):
     width: int
     codec: str | None
     extra: bytes
+    wide: bytes = b""
 
 
 class _Piece(NamedTuple):
@@ -130,9 +131,9 @@ class Text:
 
     def _effected(self, raw: bytes, place: int, piece: _Piece) -> Iterator[Stretch]:
         """A stretch, cut where its font changes the charset."""
-        text, width = self._decoded(raw, piece.width), piece.width
+        (text, wide), width = self._decoded(raw, piece.width), piece.width
         if piece.hidden:
-            text = _KEPT_MARKS.sub("\0", text)
+            text, wide = _KEPT_MARKS.sub("\0", text), b""
         at = 0
         parts: list[str] = []
         for start, end, effect in self._characters.between(place, place + len(raw)):
@@ -156,7 +157,10 @@ class Text:
                 continue
             parts += (text[at:first], _shown(text[first:last], effect))
             at = last
-        rest = "".join(parts) + text[at:] if parts else text[at:]
+        if not at:
+            yield self._stretch(text, place, piece, self.codec)._replace(wide=wide)
+            return
+        rest = "".join(parts) + text[at:]
         if rest:
             begin = place + (len(text) - len(rest)) * width
             yield self._stretch(rest, begin, piece, self.codec)
@@ -191,16 +195,15 @@ class Text:
                 text = _single(text, codec)
         return Stretch(text, first, place, piece.width, later, piece.extra)
 
-    def _decoded(self, raw: bytes, width: int) -> str:
-        """One sign per position."""
+    def _decoded(self, raw: bytes, width: int) -> tuple[str, bytes]:
+        """One sign per position; these signs in UTF-16, where that is what the bytes are."""
         if width == 1:
-            return raw.decode("latin-1")
-        if self._pairs:
-            return "".join(map(chr, struct.unpack(f"<{len(raw) // 2}H", raw)))
-        text = raw.decode(WIDE, "replace")
-        if 2 * len(text) != len(raw):  # letters beyond U+FFFF take two positions
-            return "".join(map(chr, struct.unpack(f"<{len(raw) // 2}H", raw)))
-        return text
+            return raw.decode("latin-1"), b""
+        text = "" if self._pairs else raw.decode(WIDE, "replace")
+        if 2 * len(text) == len(raw):
+            return text, raw
+        # letters beyond U+FFFF take two positions
+        return "".join(map(chr, struct.unpack(f"<{len(raw) // 2}H", raw))), b""
 
     # --- charsets -------------------------------------------------------------------------
 

@@ -8,9 +8,10 @@ a location is the section ("Contract > Payment"), before the first one the parag
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from helpers.extract import quick
-from helpers.extract.blocks import Location
+from helpers.extract.blocks import Block, Location
 
 PATH_SEPARATOR = " > "
 DEEPEST_HEADING = 6
@@ -46,6 +47,14 @@ class Outline:
         if self._section is not None:
             return self._section
         return quick.location("section", f"paragraph {self._paragraphs}")
+
+    def paragraphs(self, texts: Sequence[str]) -> list[Block]:
+        """The next paragraphs, at their locations."""
+        first = self._paragraphs + 1
+        self._paragraphs += len(texts)
+        if self._section is not None:
+            return quick.paragraphs(texts, self._section)
+        return quick.numbered(texts, first)
 
 
 def only_page_number(text: str) -> bool:

@@ -41,6 +41,28 @@ def paragraphs(texts: Iterable[str], place: Location) -> list[Block]:
     return found
 
 
+def numbered(texts: Iterable[str], first: int) -> list[Block]:
+    """Paragraphs of a document without sections, located by their numbers."""
+    found: list[Block] = []
+    for number, text in enumerate(texts, first):
+        place: Any = OpenLocation()
+        place.kind = "section"
+        place.label = f"paragraph {number}"
+        place.number = None
+        place.name = None
+        place.end = None
+        place.__class__ = Location
+        made: Any = OpenBlock()
+        made.text = text
+        made.kind = "paragraph"
+        made.level = 0
+        made.location = place
+        made.ocr = False
+        made.__class__ = Block
+        found.append(made)
+    return found
+
+
 def row(text: str, kind: str, sheet: str, number: int) -> Block:
     """A row of a sheet, located by the sheet's name and the row's number."""
     place: Any = OpenLocation()

@@ -26,3 +26,8 @@ def test_quick_paragraphs_equal_those_of_the_constructors() -> None:
 def test_a_quick_row_equals_that_of_the_constructors() -> None:
     place = Location("sheet", "Sales row 7", 7, "Sales")
     assert quick.row("a | b", "table_row", "Sales", 7) == Block("a | b", "table_row", 0, place)
+
+
+def test_quick_numbered_paragraphs_equal_those_of_the_constructors() -> None:
+    second = Location("section", "paragraph 8")
+    assert quick.numbered(["one", "둘"], 7)[1] == Block("둘", location=second)
