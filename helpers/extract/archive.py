@@ -39,6 +39,7 @@ _ENCRYPTED_STREAM = "EncryptedPackage".encode("utf-16-le")
 _ENCRYPTED_FLAG = 0x1
 _UTF8_FLAG = 0x800
 _LOCAL_HEADER_BYTES = 30
+_ENTRY_BYTES = 46  # of an entry of the directory, at least
 _END_RECORD = struct.Struct("<4s4H2LH")
 _END_RECORD_64 = struct.Struct("<4sQ2H2L4Q")
 _LOCATOR_64 = struct.Struct("<4sLQL")
@@ -76,7 +77,7 @@ class Archive:
         entries = self._zip.infolist()
         if len(entries) > ZIP_ENTRIES:
             raise limit_reached("ZIP entries", len(entries), ZIP_ENTRIES, "entries", SMALLER)
-        _refuse_overlaps(entries)
+        _refuse_overlaps(entries, self._bytes)
         self._entries = {_plain(entry.filename): entry for entry in entries}
         self._inflated = 0
 
@@ -188,6 +189,8 @@ def _refuse_large_directory(file: BinaryIO, size: int) -> None:
     wide = _wide_record(file, tail_at + at)
     if wide is not None:
         entries, directory = wide
+    if directory > size or (entries > ZIP_ENTRIES and entries * _ENTRY_BYTES > directory):
+        raise _corrupt("is damaged: its end tells of a directory that cannot be")
     if entries > ZIP_ENTRIES:
         raise limit_reached("ZIP entries", entries, ZIP_ENTRIES, "entries", SMALLER)
     if directory > ZIP_DIRECTORY_BYTES:
@@ -206,14 +209,23 @@ def _wide_record(file: BinaryIO, end_at: int) -> tuple[int, int] | None:
     return (record[7], record[8]) if record[0] == b"PK\6\6" else None
 
 
-def _refuse_overlaps(entries: list[zipfile.ZipInfo]) -> None:
-    """Entries that share stored bytes; one listed twice, at the same place, is let through."""
-    overlaps = reach = 0
-    for begin, end, _ in sorted({_span(entry) for entry in entries}):
+def _refuse_overlaps(entries: list[zipfile.ZipInfo], size: int) -> None:
+    """Entries that share stored bytes; one listed twice, at the same place, is let through.
+
+    Where all lie within the file and claim more than twice its bytes, the sharing was meant; one
+    wrong size in a directory cannot do that. Lost bytes may let entries begin before the file,
+    which is told by whoever reads them.
+    """
+    spans = sorted({_span(entry) for entry in entries})
+    overlaps, reach = 0, -math.inf
+    for begin, end, _ in spans:
         overlaps += begin < reach
         reach = max(reach, end)
-    if overlaps:
+    claimed = sum(end - begin for begin, end, _ in spans)
+    if overlaps and reach <= size and claimed > 2 * size:
         raise limit_reached("Overlapping ZIP entries", overlaps, 0, "entries", RESAVE)
+    if overlaps:
+        raise _corrupt(f"lists parts that lie over each other ({overlaps:,} of them)")
 
 
 def _span(entry: zipfile.ZipInfo) -> tuple[int, int, str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import random
 import struct
 import tracemalloc
 import zipfile
@@ -132,6 +133,34 @@ def test_entries_that_share_their_bytes_are_refused() -> None:
     with pytest.raises(Unread, match=r"Overlapping ZIP entries reached 24 > 0") as caught:
         opened(overlapping(25, 1_000_000))
     assert caught.value.code == "limit_reached"
+
+
+def test_damaged_bytes_are_told_as_damage_and_never_as_a_limit() -> None:
+    """Lost bytes and wrong sizes make entries overlap, or a directory look too large."""
+    chance = random.Random("damage")
+    whole = packed({f"{name}.xml": chance.randbytes(200) for name in "abcd"})
+    for _ in range(400):
+        data = bytearray(whole)
+        at = chance.randrange(len(data))
+        if chance.random() < 0.5:
+            del data[at : at + chance.randint(1, 9)]
+        else:
+            data[at] ^= 1 << chance.randrange(8)
+        try:
+            container = opened(bytes(data))
+            for name in container.names:
+                container.whole(name)
+        except Unread as error:
+            assert error.code in ("corrupt", "encrypted")
+
+
+def test_parts_behind_lost_bytes_are_read() -> None:
+    whole = packed({"a.xml": b"first", "b.xml": b"second"}, zipfile.ZIP_STORED)
+    container = opened(whole.replace(b"first", b"f"))
+    assert container.whole("b.xml") == b"second"
+    with pytest.raises(Unread) as caught:
+        container.whole("a.xml")
+    assert caught.value.code == "corrupt"
 
 
 def test_a_bomb_is_stopped_while_it_inflates_in_flat_memory() -> None:

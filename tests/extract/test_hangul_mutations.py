@@ -106,7 +106,7 @@ def test_damaged_hwp_gives_blocks_or_a_typed_error(damage: Damage, points: Point
 def test_damaged_hwpx_gives_blocks_or_a_typed_error(damage: Damage, points: Points) -> None:
     chance = random.Random(damage.__name__)
     outcomes = {outcome("hwpx", damage(PAGES, chance)) for _ in range(points(200, 2_000))}
-    assert outcomes <= CODES
+    assert outcomes <= CODES - {"limit_reached"}  # damage to a small file reaches none
     assert "read" in outcomes
 
 

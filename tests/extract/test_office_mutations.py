@@ -125,7 +125,7 @@ def swapped(data: bytes, chance: random.Random) -> bytes:
 def test_damage_gives_blocks_or_a_typed_error(module: str, damage: Damage) -> None:
     chance = random.Random(f"{module} {damage}".partition(" at ")[0])
     outcomes = {outcome(module, damage(FILES[module], chance)) for _ in range(MUTATIONS)}
-    assert outcomes <= {"read", "corrupt", "limit_reached", "encrypted", "unsupported"}
+    assert outcomes <= {"read", "corrupt", "encrypted", "unsupported"}  # so small, without a limit
     assert "read" in outcomes
 
 
