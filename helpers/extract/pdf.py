@@ -38,6 +38,7 @@ from helpers.extract.pdf_font import Font, GlyphTables
 from helpers.recognition import Pending, Wanted
 
 SMALLER = "Scan the page anew: 300 dots per inch are enough for text."
+SPLIT = "Print it anew, or split it into smaller files."
 RELEASE_PAGES = 20  # pages after which pypdf's cache of objects is emptied
 RUNNING_PAGES = 2  # pages ahead in which a running head must come back
 FONTS_KEPT = 200  # fonts of one document
@@ -104,6 +105,8 @@ class _Document:
     def __init__(self, file: BinaryIO, ctx: Context) -> None:
         self.pypdf = _library()
         self.heartbeat, self.recognize = ctx.heartbeat, ctx.recognize
+        self.most_shown = limits.PDF_CHARS + limits.PDF_CHARS_PER_BYTE * ctx.size
+        self.shown = 0
         self.reader, self.count = pdf_file.opened(self.pypdf, file, ctx.size)
         self.tables = _glyph_tables()
         self.fonts: dict[Any, tuple[Any, Font]] = {}
@@ -120,6 +123,9 @@ class _Document:
             self.heartbeat()
             place = Location("page", f"p. {number}", number)
             waiting.append(self._page(number, place, outline.get(number, {})))
+            if self.shown > self.most_shown:
+                told = f"The text of its first {number} pages"
+                raise limit_reached(told, self.shown, self.most_shown, "characters", SPLIT)
             while waiting and (waiting[0].pending is None or len(waiting) > PAGES_AHEAD):
                 yield self._counted(waiting.popleft())
             if number % RELEASE_PAGES == 0:
@@ -170,6 +176,7 @@ class _Document:
         content = Page(self._font, self.heartbeat)
         stream = pdf_file.stream(source.get("/Contents"))
         content.show(stream, source.get("/Resources") or {})
+        self.shown += content.shown
         return content, pdf_notes.texts(source, lambda: Page(self._font, self.heartbeat))
 
     def _font(self, resource: Any) -> Font:

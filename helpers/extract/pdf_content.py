@@ -90,7 +90,7 @@ class _Marked:
 
 
 class _Enough(Exception):
-    """The page has more instructions than are carried out."""
+    """The page has more text or instructions than are taken."""
 
 
 class Page:
@@ -107,7 +107,7 @@ class Page:
         self._heartbeat = heartbeat
         self._forms = 0
         self._instructions = self._next_beat = 0
-        self._chars = 0
+        self.shown = 0  # code points of text
 
     def show(self, stream: bytes, resources: Any) -> None:
         """Read one content stream with its resources."""
@@ -118,11 +118,10 @@ class Page:
 
     def add(self, span: Span) -> None:
         """Keep a span, within the cap of the page."""
-        self._chars += len(span.text)
-        if self._chars <= limits.PDF_PAGE_CHARS:
-            self.spans.append(span)
-        else:
-            self.truncated = True
+        self.shown += len(span.text)
+        if self.shown > limits.PDF_PAGE_CHARS:
+            raise _Enough
+        self.spans.append(span)
 
     def beat(self, count: int = 1) -> None:
         """Called for instructions carried out or passed over."""

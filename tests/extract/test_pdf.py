@@ -285,6 +285,19 @@ def test_too_many_pages_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "3 > 2 pages" in error.reason
 
 
+def test_text_of_all_pages_is_bounded_by_the_size_of_the_file(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    data = made(*[shown("some words on a page")] * 3)
+    monkeypatch.setattr("helpers.limits.PDF_CHARS", 50)
+    assert len(blocks(data)) == 3
+    monkeypatch.setattr("helpers.limits.PDF_CHARS_PER_BYTE", 0)
+    error = refusal(data)
+    assert error.code == "limit_reached" and "first 3 pages reached 60 > 50 characters" in str(
+        error
+    )
+
+
 def test_a_form_that_calls_itself_ends() -> None:
     form = (
         "<</Type/XObject/Subtype/Form/BBox[0 0 9 9]/Resources<</XObject<</X 1000 0 R>>"

@@ -29,7 +29,7 @@ from tests.trust.documents import BOMBS, LEAK, WHOLE
 Points = Callable[[int, int], int]
 
 HOSTILE = str(Path(__file__).parent.parent / "extract")
-BOMB_S = 30.0  # seconds within which a bomb is reported
+BOMB_S = 30.0  # seconds within which a bomb is reported: processor seconds, where they are known
 SEED = 20_240_229
 MUTATIONS = 2_000  # per format
 SAMPLE = 40  # per format, every day
@@ -47,10 +47,14 @@ class Outcome:
 
 @dataclass
 class Watch:
-    """A pool at work: reads documents from memory and weighs its processes at every look."""
+    """A pool at work: reads documents from memory and weighs its processes at every look.
+
+    `worked` are the processor seconds of each process at the last look (Linux).
+    """
 
     pool: ReaderPool
     peak: int = 0
+    worked: dict[int, float] = field(default_factory=dict)
     pids: set[int] = field(default_factory=set)
 
     def read(self, named: Iterable[tuple[str, bytes]]) -> Iterator[Outcome]:
@@ -86,9 +90,11 @@ class Watch:
         for pid in self.pool.pids:
             try:
                 status = Path(f"/proc/{pid}/status").read_text()
+                times = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11:13]
             except OSError:
                 continue
             if "VmHWM:" in status:
+                self.worked[pid] = sum(map(int, times)) / os.sysconf("SC_CLK_TCK")
                 self.peak = max(self.peak, int(status.split("VmHWM:")[1].split()[0]) * 1024)
         return False
 
@@ -127,9 +133,10 @@ def test_24_bombs_end_in_time_and_memory_and_the_next_file_is_read(
     for name, make in list(BOMBS.items())[:count]:
         reader = watch()
         bomb, after = reader.read([(name, make()), ("after.txt", b"still here")])
-        told = f"{name}: {bomb.seconds:.1f} s, {reader.peak >> 20} MiB, {bomb.error}"
+        taken = sum(reader.worked.values()) or bomb.seconds
+        told = f"{name}: {taken:.1f} s, {reader.peak >> 20} MiB, {bomb.error}"
         record_property("bomb", told)
-        assert bomb.seconds <= BOMB_S, told
+        assert taken <= BOMB_S, told
         assert reader.peak <= READER_MEMORY_BYTES, told
         assert after.text.strip() == "still here", told
         print(told)
