@@ -35,6 +35,7 @@ SPLIT_CHARS = (6, 24)  # letters of a word that may be written as two
 SPLIT_PART_CHARS = 3  # letters of either half
 NEAR_WORTH = 0.2  # of words near each other, beside meaning, which does not see their places
 EXACT_SCAN_CHARS = 3  # letters of an exact string that is worth reading every chunk for
+BARE_NOUN = 2  # times as often in the index as with the syllable after it: that is a particle
 
 CODE_SIGNS = frozenset("-_./:")  # inside a part number or path
 CODE_ENDS = ("+", "#")  # of C++ and C#
@@ -91,7 +92,7 @@ def search(
         few = len(query.words) <= FEW_WORDS or query.phrases
         return [Hit(i, 1.0) for i in _scan(query, passages, filters)] if few else []
     head, rest = dict(list(found.items())[:LOOK]), list(found)[LOOK:]
-    hits = _ranked(query, passages, head, full, _rarity(query, counts))
+    hits = _ranked(query, passages, head, full, _weighed(query, counts))
     if query.phrases and not any(_holds(passages, hit.chunk, query.phrases) for hit in hits):
         known = {hit.chunk for hit in hits}
         hits = [*(Hit(i, 1.0) for i in _scan(query, passages, filters) if i not in known), *hits]
@@ -196,14 +197,14 @@ def _ranked(
     passages: Passages,
     found: dict[int, float],
     full: set[int],
-    rarity: Sequence[float],
+    weighed: Sequence[tuple[Word, float]],
 ) -> list[Hit]:
     rows = passages.load(found)
     texts = {i: passages.folded(row) for i, row in rows.items()}
     closer = rerank.look(query, rows, texts, found)
     exact = _exact_strings(query)
     few = _is_few_words(query)
-    held = {i: _held(query, rarity, text, rows[i].context.lower()) for i, text in texts.items()}
+    held = {i: _held(weighed, text, rows[i].context.lower()) for i, text in texts.items()}
     most_held = max(held.values(), default=0.0)
     hits = []
     for i, text in texts.items():
@@ -221,18 +222,32 @@ def _ranked(
     return sorted(hits, key=lambda hit: (-hit.score, rows[hit.chunk].path, rows[hit.chunk].ordinal))
 
 
-def _rarity(query: Query, counts: _Counts) -> list[float]:
-    """What each word of the query weighs; one that no chunk holds weighs most."""
-    return [math.log1p(counts.total / (1 + counts[word.term])) for word in query.strong]
+def _weighed(query: Query, counts: _Counts) -> list[tuple[Word, float]]:
+    """Each word of the query and how rare it is; one that no chunk holds weighs most."""
+    words = [_bare(word, counts) for word in query.strong]
+    return [(word, math.log1p(counts.total / (1 + counts[word.term]))) for word in words]
 
 
-def _held(query: Query, rarity: Sequence[float], text: str, context: str) -> float:
-    """The share of the query that a chunk holds, rare words counting more."""
+def _bare(word: Word, counts: _Counts) -> Word:
+    """A Korean noun of one syllable without what is written on to it: 왕은 is 왕 (king), which
+    stands more often alone and with other particles; 국가 (state) hardly ever loses its end."""
+    noun = word.more[-1] if word.more else ""
+    if len(noun) == 1 and "가" <= noun <= "힣" and counts[noun] > BARE_NOUN * counts[word.term]:
+        return Word(noun, noun)
+    return word
+
+
+def _held(weighed: Sequence[tuple[Word, float]], text: str, context: str) -> float:
+    """The share of the query that a chunk holds, rare words counting more, and of a word that it
+    does not hold as it is the share of its parts."""
     held = 0.0
-    for word, weight in zip(query.strong, rarity, strict=True):
+    for word, weight in weighed:
         if any(form in text or form in context for form in (word.surface, word.term)):
             held += weight
-    return held / (sum(rarity) or 1.0)
+        elif len(word.more) > 1:
+            parts = sum(part in text or part in context for part in word.more)
+            held += weight * parts / len(word.more)
+    return held / (sum(weight for _, weight in weighed) or 1.0)
 
 
 def _words_in(query: Query, text: str) -> int:
