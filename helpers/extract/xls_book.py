@@ -20,7 +20,7 @@ from helpers.extract import xls_protection
 from helpers.extract.archive import RESAVE, SMALLER
 from helpers.extract.codepages import codec_of_charset, codec_of_page
 from helpers.extract.number_format import BUILT_IN
-from helpers.extract.xls_numbers import Look, look
+from helpers.extract.xls_numbers import PLAIN, Look, look
 from helpers.extract.xls_records import (
     BOF,
     CONTINUE,
@@ -68,6 +68,10 @@ class Book:
     looks: list[Look] = field(default_factory=list)
     codecs: list[str] = field(default_factory=list)
     epoch_1904: bool = False
+
+    def look(self, number: int) -> Look:
+        """That of a cell format, plain where there is none of that number."""
+        return self.looks[number] if number < len(self.looks) else PLAIN
 
 
 def read_book(stream: BinaryIO, beat: Callable[[], None]) -> Book:

@@ -20,7 +20,6 @@ from typing import Any
 
 from helpers.extract.blocks import CELL_SEPARATOR
 from helpers.extract.xls_book import Book
-from helpers.extract.xls_numbers import PLAIN, Look
 
 LABEL_SST, NUMBER, RK, MUL_RK, FORMULA = 0xFD, 0x203, 0x27E, 0xBD, 0x06
 BLANK, MUL_BLANK = 0x201, 0xBE
@@ -105,8 +104,10 @@ class RowShapes:
     def learn(self, data: bytes, begin: int, end: int) -> None:
         """The records of one whole row; what is as long as others before it may come again."""
         length = end - begin
+        if length > SHAPE_BYTES or len(self._known) >= SHAPES:
+            return
         count = self._lengths[length] = self._lengths.get(length, 0) + 1
-        if count % OFTEN == 0 and length <= SHAPE_BYTES and len(self._known) < SHAPES:
+        if count % OFTEN == 0:
             shape = self._shape(data[begin:end])
             if shape is not None and shape not in self._late:
                 self._late = [shape, *self._late[: TRIED - 1]]
@@ -163,25 +164,21 @@ class RowShapes:
         if kind == LABEL_SST:
             return place + rb"....", "4xI", [self._strings]
         if kind == RK:
-            return place + rb"....", "4xi", [self._look(look).packed_column]
+            return place + rb"....", "4xi", [self._book.look(look).packed_column]
         if kind == NUMBER:
-            return place + rb".{8}", "4xd", [self._look(look).column]
+            return place + rb".{8}", "4xd", [self._book.look(look).column]
         if kind == FORMULA:
             rest = len(body) - 14
             mask = place + rb".{6}(?!\xff\xff)..(?:.{%d})" % rest
-            return mask, f"4xd{rest}x", [self._look(look).column]
+            return mask, f"4xd{rest}x", [self._book.look(look).column]
         if kind == MUL_RK:
             mask, shown = re.escape(body[2:4]), []
             for at in range(4, len(body) - 2, 6):
                 mask += re.escape(body[at : at + 2]) + rb"...."
                 own = int.from_bytes(body[at : at + 2], "little")
-                shown.append(self._look(own).packed_column)
+                shown.append(self._book.look(own).packed_column)
             return mask + re.escape(body[-2:]), "2x" + "2xi" * len(shown) + "2x", shown
         return re.escape(body[2:]), f"{len(body) - 2}x", []
-
-    def _look(self, number: int) -> Look:
-        looks = self._book.looks
-        return looks[number] if number < len(looks) else PLAIN
 
     def _strings(self, places: Sequence[int]) -> list[str]:
         """A shared string that is not there is an empty cell."""

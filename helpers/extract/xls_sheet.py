@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from helpers.extract.blocks import CELL_SEPARATOR
 from helpers.extract.sheets import SheetRows, in_one_line, margin_text
 from helpers.extract.xls_book import Book
-from helpers.extract.xls_numbers import PLAIN, Look
+from helpers.extract.xls_numbers import PLAIN
 from helpers.extract.xls_records import (
     BOF,
     CONTINUE,
@@ -181,13 +181,9 @@ class SheetScanner:
 
     def _packed_row(self, body: bytes) -> list[str]:
         return [
-            self._look(look).packed(number)
+            self._book.look(look).packed(number)
             for look, number in struct.iter_unpack("<Hi", body[: len(body) // 6 * 6])
         ]
-
-    def _look(self, number: int) -> Look:
-        looks = self._book.looks
-        return looks[number] if number < len(looks) else PLAIN
 
     def _other_cell(self, kind: int, body: bytes, look: int) -> str:
         """Text within its cell, truth, errors, and what a formula came to."""
@@ -206,7 +202,7 @@ class SheetScanner:
         if len(value) < 8:
             return ""
         if value[6:] != b"\xff\xff":
-            return self._look(look).number(_DOUBLE(value)[0])
+            return self._book.look(look).number(_DOUBLE(value)[0])
         return _truth(bytes((value[2], value[0] == 2))) if value[0] in (1, 2) else ""
 
     def _old_cells(self, data: bytes, at: int, size: int) -> int:
