@@ -17,7 +17,7 @@ HOSTILE = "<img src=x onerror=window.pwned=1>.md"
 BODY = "hostile \u202etxet\u202c <script>window.pwned=1</script> <b onclick=x>budget</b> \x07 end"
 
 
-@pytest.fixture(scope="module")  # it idles at a tenth of a core
+@pytest.fixture(scope="package")  # no longer: it idles at a tenth of a core
 def browser() -> Iterator[Any]:
     """Chromium, headless. Skips, saying so, where there is none or Playwright is missing."""
     found = next(filter(None, map(shutil.which, BROWSERS)), None)
