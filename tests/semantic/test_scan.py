@@ -186,13 +186,15 @@ def test_chunk_of_hundreds_of_likely_vectors_hides_no_other(
     shelf.tidy()
     shelf.publish()
     looked_at: list[int] = []
-    add = narrowing.Ranking.add
+    closer = narrowing.Search._closer
 
-    def counted(self: narrowing.Ranking, picked: NDArray[np.int64]) -> None:
+    def counted(
+        self: narrowing.Search, picked: NDArray[np.int64], reach: NDArray[np.float32]
+    ) -> NDArray[np.float32]:
         looked_at.append(len(picked))
-        add(self, picked)
+        return closer(self, picked, reach)
 
-    monkeypatch.setattr(narrowing.Ranking, "add", counted)
+    monkeypatch.setattr(narrowing.Search, "_closer", counted)
     owner = [chunk for chunk, count in zip(ids, counts, strict=True) for _ in range(count)]
     agree(shelf.scanner().top_k(query, 20), rows, owner, query, 20)
     assert sum(looked_at) < 2_000
@@ -261,11 +263,13 @@ def test_products_are_exact_either_way(size: int) -> None:
     codes = random.integers(-largest, largest + 1, (size, 9_001), np.int8)
     weights[::2], codes[::2, ::2], codes[1::2, ::2] = largest, largest, -largest
     weights[1::2] //= 2
+    full = np.full(size, largest, np.uint8)
     codes[:, 1] = largest
     codes[-1, 1] -= 1  # no sum that a float32 would happen to hold
-    expected = weights.astype(np.int64) @ codes.astype(np.int64)
-    assert (products.widened(weights, codes) == expected).all()
-    assert (products.quickest()(weights, codes) == expected).all()
+    for asked in (weights, full):
+        expected = asked.astype(np.int64) @ codes.astype(np.int64)
+        assert (products.widened(asked, codes) == expected).all()
+        assert (products.quickest()(asked, codes) == expected).all()
 
 
 def test_product_that_counts_wrong_is_not_taken(monkeypatch: pytest.MonkeyPatch) -> None:
