@@ -12,7 +12,7 @@ import posixpath
 import re
 from collections.abc import Iterable, Iterator
 
-from helpers.extract.blocks import Item, Location
+from helpers.extract.blocks import Block, Item, Location
 from helpers.extract.epub_book import Entry
 from helpers.extract.equations import MathmlBuilder, marked
 from helpers.extract.equations.mathml import NAMESPACE, undressed
@@ -26,6 +26,7 @@ _PREFIXED = re.compile(rb"<([A-Za-z_][\w.-]{0,20}:)html[\s>]")
 _HEAD_BYTES = 2_000  # bytes of a page within which its root stands
 _EQUATIONS = ("math", "m:math", "mml:math")
 _BODIES = ("body", "book")
+_PART = re.compile(r"_split_?\d{1,6}\Z")  # what Calibre adds to the name of a file it cuts in parts
 _READ_NAMESPACES = (NAMESPACE, "http://www.w3.org/1999/xhtml")
 
 
@@ -34,19 +35,30 @@ class Chapters:
 
     def __init__(self, contents: dict[str, list[Entry]]) -> None:
         self.contents = contents
-        self.title = ""
+        self.title = ""  # empty on a page that names itself
+        self.page = ""  # the name of the file, without what a program added that cut it in parts
         self.chars = 0
 
 
 class BookPage(PageBlocks):
-    """The blocks of one page, located by chapter."""
+    """The blocks of the open page, located by chapter: one for all pages of a book, since making
+    the actions of its tags takes as long as reading ten paragraphs.
+    """
 
-    def __init__(self, path: str, chapters: Chapters) -> None:
+    def __init__(self, chapters: Chapters) -> None:
         super().__init__()
-        self.begun = False  # whether the page's body was seen
         self._chapters = chapters
+        self.open("")
+
+    def open(self, path: str) -> None:
+        """A page begins. The contents name its chapter, else it is one of its own; but the rest of
+        a file that was cut in parts goes on with the chapter before.
+        """
+        self.clear()
+        self.begun = False  # whether the page's body was seen
         self._name = posixpath.splitext(posixpath.basename(path))[0]
         self._here: Location | None = None
+        chapters = self._chapters
         entries = chapters.contents.get(path.casefold(), [])
         self._entries = {
             entry.fragment: entry.title
@@ -54,23 +66,41 @@ class BookPage(PageBlocks):
             if entry.fragment and entry.depth <= entries[0].depth
         }
         self.anchors = set(self._entries)
-        self._by_heading = not entries
+        self._listed = bool(entries)
+        whole = _PART.sub("", self._name)
+        self._goes_on = whole not in ("", self._name) and whole == chapters.page
+        chapters.page = whole
         if entries and not entries[0].fragment:
             chapters.title = entries[0].title
+        elif not entries and not self._goes_on:
+            chapters.title = ""
 
     def anchor(self, name: str) -> None:
         self.anchors.discard(name)
         self._turn(self._entries.get(name, ""))
 
     def enter(self, level: int, heading: str) -> None:
-        """A heading: that of an entry whose mark was not met, or the first of an unlisted page."""
+        """A heading: that of an entry whose mark was not met, or an uppermost one of a page that
+        the contents do not list.
+        """
         super().enter(level, heading)
         self._here = None
         if heading in self._entries.values():
             self._chapters.title = heading
-        elif self._by_heading and (level == 1 or not self._chapters.contents):
+        elif self._listed or len(self.sections.names) > 1:
+            return
+        elif level == 1 or not self._goes_on:
+            if not self._chapters.title:
+                self._named_late(heading)
             self._chapters.title = heading
-            self._by_heading = False
+
+    def _named_late(self, heading: str) -> None:
+        """What stands before a chapter's first heading is of that chapter, too."""
+        place = _located(heading, [])
+        self.ready = [
+            Block(item.text, item.kind, item.level, place) if isinstance(item, Block) else item
+            for item in self.ready
+        ]
 
     def place(self, line: int | None) -> Location:
         if self._here is None:
@@ -98,32 +128,16 @@ def _located(chapter: str, path: list[str]) -> Location:
     return Location("section", shortened([chapter, *below]), name=chapter)
 
 
-def batches_of(part: str, pieces: Iterable[bytes], page: BookPage) -> Iterator[list[Item]]:
-    """The items of a well-formed page, some at a time. Raises Unread: corrupt, limit_reached."""
-    pieces = iter(pieces)
-    start = next(pieces, b"")
-    prefixed = _PREFIXED.search(start[:_HEAD_BYTES])
-    scanner = _Tags(part, page, prefixed[1].decode() if prefixed else "").scanner
-    if page.anchors:
-        _watch(scanner, page)
-    for _ in scanner.scan(itertools.chain((start,), pieces)):
-        page.relieve()
-        yield page.ready
-        page.ready = []
-    page.finish()
-    yield page.ready
-
-
-class _Tags:
+class BookTags:
     """What tags of a book's page do besides those of any page."""
 
-    def __init__(self, part: str, page: BookPage, prefix: str) -> None:
+    def __init__(self, page: BookPage) -> None:
         self._page = page
         self._chosen = False  # whether a case of the running switch was read
-        self.scanner: Scanner
-        starts: dict[str, OnStart] = {
+        self._scanner: Scanner
+        self._starts: dict[str, OnStart] = {
             **page.starts,
-            **dict.fromkeys((*SILENT, "head"), lambda _: self.scanner.skip()),
+            **dict.fromkeys((*SILENT, "head"), lambda _: self._scanner.skip()),
             **dict.fromkeys(_EQUATIONS, self._equation),
             **dict.fromkeys(_BODIES, self._body),
             "nav": self._nav,
@@ -132,15 +146,33 @@ class _Tags:
             "epub:case": self._case,
             "epub:default": self._otherwise,
         }
-        ends = page.ends
+
+    def batches(self, part: str, pieces: Iterable[bytes]) -> Iterator[list[Item]]:
+        """The items of a well-formed page, some at a time. Raises Unread: corrupt, or a limit."""
+        page, pieces = self._page, iter(pieces)
+        start = next(pieces, b"")
+        prefixed = _PREFIXED.search(start[:_HEAD_BYTES])
+        self._open(part, prefixed[1].decode() if prefixed else "")
+        for _ in self._scanner.scan(itertools.chain((start,), pieces)):
+            page.relieve()
+            yield page.ready
+            page.ready = []
+        page.finish()
+        yield page.ready
+
+    def _open(self, part: str, prefix: str) -> None:
+        starts, ends = self._starts, self._page.ends
         if prefix:  # every tag of the page has it
-            starts |= {f"{prefix}{tag}": action for tag, action in starts.items()}
-            ends = {f"{prefix}{tag}": action for tag, action in ends.items()}
-        self.scanner = Scanner(part, starts, ends, doctype=True, separator=None)
+            starts = starts | {f"{prefix}{tag}": action for tag, action in starts.items()}
+            ends = ends | {f"{prefix}{tag}": action for tag, action in ends.items()}
+        self._chosen = False
+        self._scanner = Scanner(part, starts, ends, doctype=True, separator=None)
+        if self._page.anchors:
+            _watch(self._scanner, self._page)
 
     def _body(self, attributes: Attributes) -> None:
         self._page.begun = True
-        self.scanner.collect(self._page.text.append)
+        self._scanner.collect(self._page.text.append)
 
     def _equation(self, attributes: Attributes) -> None:
         built = MathmlBuilder()
@@ -149,27 +181,27 @@ class _Tags:
             latex = built.latex() or undressed(attributes.get("alttext", ""))
             self._page.text.append(marked(latex))
 
-        self.scanner.divert(built.start, built.end, built.characters, done)
+        self._scanner.divert(built.start, built.end, built.characters, done)
 
     def _nav(self, attributes: Attributes) -> None:
         if attributes.get("epub:type", "") in _LISTS:
-            self.scanner.skip()
+            self._scanner.skip()
 
     def _link(self, attributes: Attributes) -> None:
         if attributes.get("epub:type") in _MARKS or attributes.get("role") in _MARKS:
-            self.scanner.skip()
+            self._scanner.skip()
 
     def _switch(self, attributes: Attributes) -> None:
         self._chosen = False
 
     def _otherwise(self, attributes: Attributes) -> None:
         if self._chosen:
-            self.scanner.skip()
+            self._scanner.skip()
 
     def _case(self, attributes: Attributes) -> None:
         """Of a switch the first case in a language that is read, else what stands for all."""
         if self._chosen or attributes.get("required-namespace", "") not in _READ_NAMESPACES:
-            self.scanner.skip()
+            self._scanner.skip()
         else:
             self._chosen = True
 

@@ -149,7 +149,7 @@ FORMATS = (
     _office("hml", "Hangul document in one XML file (HWPML)", "hml", "hml"),
     _office("hwpx", "Hangul Word Processor XML document", "hwpx", "hwpx hwtx"),
     _office("rtf", "Rich Text Format document", "rtf", "rtf", version=2, holds="documents"),
-    _office("epub", "EPUB book", "epub", "epub ibooks"),
+    _office("epub", "EPUB book", "epub", "epub ibooks", version=2),
     _holder("eml", "e-mail message", "mail", "eml emlx mht mhtml"),
     _holder("msg", "Outlook message", "msg", "msg oft"),
     _holder("tnef", "Outlook envelope (winmail.dat)", "tnef", "tnef"),

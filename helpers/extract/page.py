@@ -7,6 +7,7 @@ Does not: parse markup; `html` does it for pages of the web, `epub_page` for wel
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 
 from helpers import limits
@@ -14,7 +15,8 @@ from helpers.extract.blocks import CELL_SEPARATOR, Block, Item, Location, Metada
 from helpers.extract.markup import severed
 from helpers.extract.sections import Sections
 
-BREAK = "\0"  # stands for <br> while text is gathered; a text stream holds no NUL
+BREAK = "\0"  # stands for <br>, as a part of its own; a text stream holds no NUL
+_BREAKS = re.compile(f"({BREAK})")
 KEYWORDS = 20  # entries of meta keywords taken as tags
 
 SILENT = frozenset(["script", "style", "template", "noframes", "iframe", "object", "svg"])
@@ -76,10 +78,16 @@ class PageBlocks:
     """
 
     def __init__(self, line: Callable[[], int | None] = lambda: None) -> None:
-        self.text: list[str] = []
-        self.anchors: set[str] = set()
-        self.sections = Sections()
         self._line_now = line
+        self.anchors: set[str] = set()
+        self.clear()
+        self.starts = self._start_actions()
+        self.ends = self._end_actions()
+
+    def clear(self) -> None:
+        """Another page begins."""
+        self.text: list[str] = []
+        self.sections = Sections()
         self.ready: list[Item] = []
         self.given = 0  # code points of the blocks so far
         self._size = 0
@@ -90,8 +98,6 @@ class PageBlocks:
         self._row: list[str] | None = None
         self._row_line: int | None = 1
         self._heads = self._datas = 0
-        self.starts = self._start_actions()
-        self.ends = self._end_actions()
 
     def taken(self) -> Iterator[Item]:
         """The items that are complete; each is given once."""
@@ -114,11 +120,11 @@ class PageBlocks:
         size = sum(map(len, self.text))
         if size > limits.PARAGRAPH_CHARS:
             cut = severed(self.text)
-            rest = self.text[:]
-            self.text[:] = [cut]
+            rest = "".join(self.text)
+            self.text[:] = _BREAKS.split(cut)
             self._size = size
             self._flush()
-            self.text[:] = rest
+            self.text[:] = _BREAKS.split(rest)
 
     def finish(self) -> None:
         """The page ends here."""
@@ -223,7 +229,7 @@ class PageBlocks:
         self._heads = self._datas = 0
 
     def _close_cell(self) -> None:
-        if self._row is not None:
+        if self._row is not None and self.text:
             cell = self._taken_text().replace("\n", " ")
             if cell:
                 self._row.append(cell)
@@ -258,23 +264,22 @@ class PageBlocks:
                 self._kind, self._level = "paragraph", 0
 
     def _taken_text(self) -> str:
+        """What was gathered, white space folded, or kept inside pre; line breaks in place."""
         parts = self.text
         text = parts[0] if len(parts) == 1 else "".join(parts)
+        broken = BREAK in parts
         parts.clear()
         self._size = 0
-        return self._formed(text)
-
-    def _formed(self, text: str) -> str:
-        """White space folded, or kept inside pre; line breaks in place."""
         if self._kept:
             return text.replace(BREAK, "\n").strip("\n").rstrip()
-        if BREAK in text:
-            parts = map(_folded, text.split(BREAK))
-            return "\n".join(part for part in parts if part)
+        if broken:
+            return "\n".join(filter(None, map(_folded, text.split(BREAK))))
         return _folded(text)
 
     def _flush(self) -> None:
         if self._row is not None and self._size <= limits.PARAGRAPH_CHARS:
+            return
+        if not self.text and self._kind == "paragraph" and not self._kept:
             return
         text = self._taken_text() if self.text else ""
         kind, level = self._kind, self._level

@@ -92,17 +92,51 @@ def test_a_mark_inside_a_heading_leaves_the_heading_whole() -> None:
     assert labels == ["a", "One > Un deux", "One > Un deux", "Two > Trois"]
 
 
-def test_a_page_that_no_entry_names_goes_on_with_the_chapter_before() -> None:
+def test_a_page_that_no_entry_names_is_a_chapter_of_its_own() -> None:
     pages = {
         "a.xhtml": page("<h1>A</h1>"),
         "b.xhtml": page("<p>more</p>"),
-        "n.xhtml": page("<h1>Notes</h1><p>note</p>"),
+        "n.xhtml": page("<p>by X</p><h2>Notes</h2><p>note</p><h3>Sub</h3><h2>Thanks</h2>"),
+        "z.xhtml": page("<p>last</p>"),
     }
-    assert places(book(pages, ncx=point("A", "a.xhtml"))) == [
+    ncx = point("A", "a.xhtml") + point("Z", "z.xhtml")
+    assert places(book(pages, ncx=ncx)) == [
         ("A", "A"),
-        ("more", "A"),
+        ("more", "b"),
+        ("by X", "Notes"),
         ("Notes", "Notes"),
         ("note", "Notes"),
+        ("Sub", "Notes > Sub"),
+        ("Thanks", "Thanks"),
+        ("last", "Z"),
+    ]
+
+
+def test_a_page_that_a_program_cut_in_parts_goes_on_with_its_chapter() -> None:
+    pages = {
+        "c1_split_000.html": page("<h1>A</h1>"),
+        "c1_split_001.html": page("<h2>Sub</h2><p>more</p>"),
+        "c1_split_002.html": page("<p>end</p><h1>B</h1><p>b</p>"),
+        "c2_split_001.html": page("<p>other</p>"),
+    }
+    assert places(book(pages, ncx=point("A", "c1_split_000.html"))) == [
+        ("A", "A"),
+        ("Sub", "A > Sub"),
+        ("more", "A > Sub"),
+        ("end", "A"),
+        ("B", "B"),
+        ("b", "B"),
+        ("other", "c2_split_001"),
+    ]
+
+
+def test_a_page_that_names_itself_does_so_as_a_browser_reads_it() -> None:
+    pages = {"a.xhtml": page("<p>A</p>"), "b.xhtml": page("<p>before<h1>B</h1>b<br>c")}
+    assert places(book(pages, ncx=point("A", "a.xhtml"))) == [
+        ("A", "A"),
+        ("before", "B"),
+        ("B", "B"),
+        ("b\nc", "B"),
     ]
 
 
