@@ -6,6 +6,8 @@
 from __future__ import annotations
 
 import collections
+import functools
+import io
 import os
 import random
 import socket
@@ -20,11 +22,21 @@ from pathlib import Path
 import pytest
 
 from helpers.errors import UNREAD_CODES, Unread
+from helpers.extract import formats
 from helpers.extract.sandbox import OpenedFile, ReaderLimits, ReaderPool, ReadPolicy
 from helpers.language.chunk import ChunkPolicy
 from helpers.limits import READER_MEMORY_BYTES
+from tests.extract import epub_files as books
 from tests.trust import documents
 from tests.trust.documents import BOMBS, LEAK, WHOLE
+from tests.trust.further_documents import (
+    BOMBS_TOO,
+    FLAT_PLACES,
+    UNHEARD,
+    WHOLE_TOO,
+    drawing,
+    packed_formula,
+)
 
 Points = Callable[[int, int], int]
 
@@ -104,7 +116,7 @@ def watch() -> Iterator[Callable[..., Watch]]:
     made: list[ReaderPool] = []
 
     def start(caps: ReaderLimits | None = None, workers: int = 1, hostile: bool = False) -> Watch:
-        policy = ReadPolicy(ChunkPolicy(), caps or ReaderLimits())
+        policy = ReadPolicy(ChunkPolicy(), caps or ReaderLimits(), archives=True)
         if hostile:
             made.append(ReaderPool(policy, workers, registry="hostile", paths=(HOSTILE,)))
         else:
@@ -118,9 +130,15 @@ def watch() -> Iterator[Callable[..., Watch]]:
 
 def test_every_whole_document_is_read(watch) -> None:
     """The seeds of what follows are sound: a fault found below is the fault's."""
-    outcomes = list(watch().read(WHOLE.items()))
+    outcomes = list(watch().read((WHOLE | WHOLE_TOO).items()))
     assert {o.name: str(o.error) for o in outcomes if o.error} == {}
     assert {o.name for o in outcomes if not o.text.strip()} == set()
+
+
+def test_every_format_that_is_read_has_its_documents() -> None:
+    named = (WHOLE | WHOLE_TOO | UNHEARD).items()
+    found = {formats.detect(io.BytesIO(content), name).name for name, content in named}
+    assert found == {known.name for known in formats.FORMATS if known.supported}
 
 
 # --- 24: bombs -----------------------------------------------------------------------
@@ -129,8 +147,9 @@ def test_every_whole_document_is_read(watch) -> None:
 def test_24_bombs_end_in_time_and_memory_and_the_next_file_is_read(
     watch, points: Points, record_property
 ) -> None:
-    count = points(5, len(BOMBS))
-    for name, make in list(BOMBS.items())[:count]:
+    bombs = BOMBS | BOMBS_TOO
+    count = points(6, len(bombs))
+    for name, make in list(bombs.items())[:: -(-len(bombs) // count)]:
         reader = watch()
         bomb, after = reader.read([(name, make()), ("after.txt", b"still here")])
         taken = sum(reader.worked.values()) or bomb.seconds
@@ -164,6 +183,8 @@ PLACES: dict[str, tuple[str, Callable[[str, str], bytes]]] = {
     "ods": ("content.xml", lambda text, prolog: documents.odf("spreadsheet", text, prolog)),
     "hwpx": ("Contents/section0.xml", documents.hwpx),
     "odp": ("content.xml", lambda text, prolog: documents.odf("presentation", text, prolog)),
+    "odg": ("content.xml", drawing),
+    "odf": ("content.xml", packed_formula),
 }
 
 
@@ -197,13 +218,51 @@ def test_25_every_doctype_is_refused_without_file_or_network_access(watch, door,
             document = make("before &x; after", prolog)
             named.append((f"{kind}.{ending}", document))
             named.append((f"{kind} in UTF-16.{ending}", documents.in_utf_16(document, part)))
+        for ending, flat in FLAT_PLACES.items():
+            document = flat("before &x; after", prolog)
+            named.append((f"{kind}.{ending}", document))
+            named.append((f"{kind} in UTF-16.{ending}", document.decode().encode("utf-16")))
     outcomes = list(watch(workers=2).read(named))
-    assert len(outcomes) == 2 * 9 * len(PLACES)
+    assert len(outcomes) == 2 * 9 * (len(PLACES) + len(FLAT_PLACES))
     for outcome in outcomes:
+        if outcome.text.startswith("<!DOCTYPE"):  # so long that nothing but the text is seen
+            assert outcome.name.startswith("quadratic") and "before &x; after" in outcome.text
+            continue
         assert outcome.error is not None, outcome.name
         assert outcome.error.code in ("corrupt", "limit_reached"), outcome.name
         assert LEAK not in outcome.text and LEAK not in str(outcome.error), outcome.name
     assert knocks == []
+
+
+def test_25_a_book_shows_no_entity_and_asks_for_nothing(watch, door, tmp_path) -> None:
+    """Its pages may have a DOCTYPE; one that declares is read without what it declares."""
+    address, knocks = door
+    secret = tmp_path / "secret.txt"
+    secret.write_text(LEAK)
+    page = books.page("<p>before &x; after</p>")
+    whole = books.book({"a.xhtml": page}, ncx=books.point("H", "a.xhtml"))
+    parts = ("META-INF/container.xml", "OEBPS/book.opf", "OEBPS/a.xhtml", "OEBPS/toc.ncx")
+    named = []
+    for kind, prolog in documents.doctypes(str(secret), address).items():
+        for part in parts:
+            behind = functools.partial(_behind_declaration, prolog.encode())
+            document = documents.changed(whole, part, behind)
+            named.append((f"{kind} {part.rpartition('/')[2]}.epub", document))
+    outcomes = list(watch(workers=2).read(named))
+    assert len(outcomes) == 9 * len(parts)
+    for outcome in outcomes:
+        assert outcome.error is None or outcome.error.code in (
+            "corrupt",
+            "limit_reached",
+            "no_text",
+        )
+        assert LEAK not in outcome.text and LEAK not in str(outcome.error), outcome.name
+    assert knocks == []
+
+
+def _behind_declaration(prolog: bytes, xml: bytes) -> bytes:
+    at = xml.index(b"?>") + 2 if xml.startswith(b"<?xml") else 0
+    return xml[:at] + prolog + xml[at:].replace(b"<!DOCTYPE html>", b"")
 
 
 # --- 26: a looping parser ------------------------------------------------------------
@@ -237,17 +296,18 @@ def _group_lives(group: int) -> bool:
 
 
 def test_27_mutations_give_text_or_typed_errors(watch, points: Points, record_property) -> None:
-    """Every whole document of documents.WHOLE, damaged by a seeded hand."""
+    """Every whole document of every format, damaged by a seeded hand."""
     count = points(SAMPLE, MUTATIONS)
     luck = random.Random(SEED)
+    whole = WHOLE | WHOLE_TOO | UNHEARD
     named = (
         (f"{turn}-{name}", documents.mutated(content, luck))
-        for name, content in WHOLE.items()
+        for name, content in whole.items()
         for turn in range(count)
     )
     tally = _tally(watch(workers=2).read(named))
     record_property("mutations", dict(tally))
-    assert sum(tally.values()) == count * len(WHOLE)
+    assert sum(tally.values()) == count * len(whole)
     assert set(tally) <= UNREAD_CODES | {"read"}
     assert tally["read"] > 0 and tally["corrupt"] > 0
 
