@@ -215,10 +215,11 @@ def test_heads_of_the_form_before_are_made_anew_and_no_vector_is(
     synced(stage, models)
     before, made = len(models.embedded()), stage.rows("SELECT block FROM vector_head")
     as_schema_2(stage)
-    assert stage.search("paper water")["results"]  # by words: its vectors wait for the sync
+    assert stage.search("paper water")["results"] and serving(stage, "a") is None  # by words
     synced(stage, models)
     assert len(models.embedded()) == before
     assert made and stage.rows("SELECT block FROM vector_head") == made
+    assert serving(stage, "a") is not None
     assert published(stage) == [("a", True)]
 
 

@@ -16,12 +16,15 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from helpers import limits
 from helpers.config import Settings
 from helpers.errors import Cancelled, SemanticError
 from helpers.semantic import client, model, process, wire
+from helpers.store import database, vector_heads, vectors
+from tests.semantic.shelf import Shelf, brute_force, unit
 
 MADE_WORKER = """
 import os, sys, time
@@ -424,6 +427,30 @@ def test_a_search_that_fails_inside_is_an_error_and_the_process_serves_on(
         worker.search("one", 5, tmp_path / "none.sqlite3", "no such generation")
     assert worker.pid == pid
     assert len(worker.embed_query("one")) == 4 * 384
+
+
+def test_heads_made_by_the_process_are_searched_by_it(
+    worker: client.Worker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(vectors, "BLOCK_ROWS", 64)
+    monkeypatch.setattr(vectors, "SPARSE_ROWS", 32)
+    rows = unit(np.random.default_rng(1).normal(size=(200, 384)))
+    shelf = Shelf(tmp_path, 384)
+    ids = shelf.add(rows)
+    with database.transaction(shelf.db):
+        data = worker.basis(shelf.path, shelf.begun.id)
+        vector_heads.set_basis(shelf.db, shelf.begun.id, 200, data)
+    for block in vector_heads.headless(shelf.db, shelf.begun.id):
+        head = vector_heads.Head(*worker.head(shelf.path, shelf.begun.id, block))
+        with database.transaction(shelf.db):
+            vector_heads.set_head(shelf.db, block, head)
+    shelf.publish()
+    assert vector_heads.headless(shelf.db, shelf.begun.id) == []
+    query = np.frombuffer(worker.embed_query("water"), np.float32)
+    found = worker.search("water", 9, shelf.path, shelf.begun.token)
+    expected = brute_force(rows, ids, query, 9)
+    assert [chunk for chunk, _ in found] == [chunk for chunk, _ in expected]
+    assert np.allclose([score for _, score in found], [score for _, score in expected], atol=1e-5)
 
 
 def test_hits_come_back_as_ids_and_cosines(
