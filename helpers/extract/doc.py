@@ -178,17 +178,19 @@ class _Document:
     def _located(self, batch: list[Piece]) -> list[Block]:
         """Blocks of the body, under the heading they stand under."""
         blocks: list[Block] = []
+        letters = 0
         for piece in batch:
             if isinstance(piece, list):
-                self._count(sum(map(len, piece)))
+                letters += sum(map(len, piece))
                 blocks += self._outline.paragraphs(piece)
                 continue
             text, kind, level, _ = piece
-            self._count(len(text))
+            letters += len(text)
             if level:
                 blocks.append(Block(text, kind, level, self._outline.heading(text, level)))
             else:
                 blocks.append(block(text, kind, self._outline.paragraph()))
+        self._count(letters)
         return blocks
 
     def _count(self, letters: int) -> None:

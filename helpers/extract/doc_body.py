@@ -10,7 +10,9 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
-from itertools import accumulate, groupby
+from dataclasses import dataclass
+from itertools import accumulate, count, groupby, repeat
+from operator import add, mul
 from typing import NamedTuple, Protocol, TypeAlias
 
 from helpers.extract.blocks import CELL_SEPARATOR
@@ -47,23 +49,28 @@ class Beside(Protocol):
     def taken(self, upto: int) -> list[Found]: ...
 
 
-class _Lines(NamedTuple):
-    """The paragraphs of a stretch: their texts and what has no end; the signs that end them and
-    the offsets behind these; their looks; whether there may be anything in them to clean, and
-    whether rows of them may be taken whole."""
+@dataclass(slots=True)
+class _Lines:
+    """The paragraphs of a stretch: where it begins and how wide its signs are, the charset they
+    are still to be decoded with; the texts and what has no end; the signs that end them, the
+    offsets behind these and the looks; whether there may be anything to clean; whether rows may
+    be taken whole; the offset behind the anchor of the next text box."""
 
-    stretch: Stretch
+    place: int
+    width: int
+    first: int
+    codec: str | None
     lines: list[str]
     signs: bytes
     ends: list[int]
     looks: list[Look]
     unclean: bool
     by_rows: bool
+    box: int = 0
 
-    def end_of(self, position: int) -> int:
-        """The offset behind the sign at a position of the text."""
-        _, first, place, width, *_ = self.stretch
-        return place + (position + 1 - first) * width
+    def expect(self, position: int) -> None:
+        """Mind that a box is anchored at a position of the text."""
+        self.box = self.place + (position + 1 - self.first) * self.width
 
 
 class _Table:
@@ -115,13 +122,14 @@ class Body:
         self._out = []
 
     def _take(self, stretch: Stretch) -> None:
-        text, _, place, width, codec, extra, wide = stretch
+        text, first, place, width, codec, extra, wide = stretch
         lines, signs, unclean = split_lines(text, wide)
-        lengths = accumulate(map(len, lines[:-1]))
-        ends = [place + width * (length + number) for number, length in enumerate(lengths, 1)]
+        sizes = map(mul, accumulate(map(len, lines[:-1])), repeat(width))
+        ends = list(map(add, sizes, count(place + width, width)))
         looks = self._paragraphs.at(ends, width, extra)
         by_rows = self._known and not (unclean or codec)
-        held = _Lines(stretch, lines, signs, ends, looks, unclean, by_rows)
+        held = _Lines(place, width, first, codec, lines, signs, ends, looks, unclean, by_rows)
+        held.expect(self._next_box)
         at = end = 0
         for _, alike in groupby(looks):
             end += len(list(alike))
@@ -133,7 +141,7 @@ class Body:
     def _taken(self, held: _Lines, at: int, end: int) -> int:
         """Take a paragraph, or many of one look that end before `end`, or a row; the number of
         the one behind them."""
-        look, cell, codec = held.looks[at], held.signs[at] == CELL, held.stretch.codec
+        look, cell, codec = held.looks[at], held.signs[at] == CELL, held.codec
         if look.depth or cell or self._parts or codec:
             behind = self._whole_row(held, at, end) if look.depth == 1 and held.by_rows else 0
             if not behind:
@@ -143,17 +151,17 @@ class Body:
                 behind = at + 1
         else:
             behind = self._alike(held, at, end)
-        while held.ends[behind - 1] >= held.end_of(self._next_box):
+        while held.ends[behind - 1] >= held.box:
             self._take_boxes()
+            held.expect(self._next_box)
         return behind
 
     def _alike(self, held: _Lines, at: int, end: int) -> int:
         """Take paragraphs of one look outside of tables, up to the next cell or text box."""
         while self._tables:
             self._leave()
-        box = held.end_of(self._next_box)
-        if held.ends[end - 1] >= box:
-            end = bisect_left(held.ends, box, at, end) + 1
+        if held.ends[end - 1] >= held.box:
+            end = bisect_left(held.ends, held.box, at, end) + 1
         cell = held.signs.find(CELL, at, end)
         if cell >= 0:
             end = cell
@@ -176,7 +184,7 @@ class Body:
         if held.signs.count(CELL, at, behind) < behind - at:
             return 0
         last = held.ends[behind - 1]
-        if last >= held.end_of(self._next_box) or last - held.ends[at] > OFFICE_BLOCK_CHARS:
+        if last >= held.box or last - held.ends[at] > OFFICE_BLOCK_CHARS:
             return 0
         done = self._put_row(held.lines[at:behind], held.looks[behind - 1].header)
         return behind if done else 0
@@ -192,8 +200,7 @@ class Body:
         table = tables[0]
         if table.cells or table.cell:
             return False
-        texts = [" ".join(line.split()) for line in lines]
-        text = CELL_SEPARATOR.join(filter(None, texts))
+        text = CELL_SEPARATOR.join(filter(None, [" ".join(line.split()) for line in lines]))
         if text:
             kind = "table_header" if header or not table.rows else "table_row"
             self._out.append(Found(text, kind))
@@ -329,14 +336,14 @@ class Body:
 def _row_end(first: int, end: int, lines: list[str], looks: list[Look]) -> int:
     """Of a paragraph that begins a row: the number of the one behind the row, if the row is
     complete and no table is inside it; else 0. Before `end` all look like the first."""
-    at = first
-    while at < min(first + ROW_CELLS, len(looks)):
+    at, behind = first, min(first + ROW_CELLS, len(looks))
+    while at < behind:
         look = looks[at]
         if look.depth != 1 or look.inner_cell:
             return 0
         if look.row_end:
             return 0 if lines[at] else at + 1
-        at = max(at + 1, end)
+        at = end if at < end else at + 1
     return 0
 
 

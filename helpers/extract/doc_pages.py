@@ -138,22 +138,22 @@ class Paragraphs:
         ends = sorted(struct.unpack_from(f"<{count}I", page, 4))
         offsets = page[table : table + width * count : width]
         raw_at = _old_raw if self._old else _raw
-        looks = {offset: self._look(raw_at(page, 2 * offset)) for offset in set(offsets)}
+        looks = {}
+        for offset in set(offsets):
+            raw = raw_at(page, 2 * offset)
+            looks[offset] = self._looks.get(raw) or self._look(raw)
         return ends, [*map(looks.__getitem__, offsets), _PLAIN]
 
     def _look(self, raw: bytes) -> Look:
-        known = self._looks
-        if raw in known:
-            return known[raw]
-        if len(known) >= KEPT_LOOKS:
-            known.clear()
+        if len(self._looks) >= KEPT_LOOKS:
+            self._looks.clear()
         look = _PLAIN
         if len(raw) >= 2:
             style = raw[0] | raw[1] << 8
             look = look_of(style, raw[2:], self._old)
             if look.huge >= 0:
                 look = look_of(style, self._huge(look.huge), self._old)
-        known[raw] = look
+        self._looks[raw] = look
         return look
 
 
