@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import zipfile
+from collections.abc import Mapping
 
 CONTAINER = (
     '<?xml version="1.0"?><container xmlns="urn:oasis:names:tc:opendocument:xmlns:container">'
@@ -41,11 +42,11 @@ def nav(*links: tuple[str, str]) -> str:
 
 
 def book(
-    pages: dict[str, str | bytes],
+    pages: Mapping[str, str | bytes],
     order: list[str] | None = None,
     ncx: str = "",
     contents: str = "",
-    extra: dict[str, str | bytes] | None = None,
+    extra: Mapping[str, str | bytes] | None = None,
     metadata: str = "<dc:title>Livre</dc:title><dc:creator>A. Author</dc:creator>",
     media: str = XHTML,
 ) -> bytes:
