@@ -19,6 +19,7 @@ from helpers.recognition import Answered, Piece, Recognised, Wanted
 FOLDER = Path(__file__).parent
 QUICK = ReaderLimits(stall_s=0.4, wall_s=0.6)
 WAIT_S = 10.0
+Read = Callable[..., list[Reading]]
 
 
 class Clerk:
@@ -55,7 +56,7 @@ class Clerk:
 
 
 @pytest.fixture
-def read(tmp_path: Path) -> Iterator[Callable[..., list[Reading]]]:
+def read(tmp_path: Path) -> Iterator[Read]:
     """Readings of made files, with a recogniser, in one process."""
     opened: list[int] = []
 
@@ -87,6 +88,11 @@ def text(reading: Reading) -> str:
     return "\n".join(chunk.text for chunk in reading.chunks)
 
 
+def error_of(reading: Reading) -> Unread:
+    assert reading.error is not None
+    return reading.error
+
+
 def page(wanted: Wanted) -> Recognised | Unread:
     if wanted.page == 3:
         return Unread("no_text", "nothing legible", "look at it")
@@ -95,7 +101,7 @@ def page(wanted: Wanted) -> Recognised | Unread:
     )
 
 
-def test_pages_asked_ahead_come_back_to_their_own_question(read) -> None:
+def test_pages_asked_ahead_come_back_to_their_own_question(read: Read) -> None:
     clerk = Clerk(page)
     (reading,) = read(clerk, "ask.evil")
     lines = text(reading).splitlines()
@@ -106,46 +112,47 @@ def test_pages_asked_ahead_come_back_to_their_own_question(read) -> None:
     assert reading.wanted == {"picture"}
 
 
-def test_orientation_of_a_picture_is_handed_on(read) -> None:
+def test_orientation_of_a_picture_is_handed_on(read: Read) -> None:
     clerk = Clerk(lambda wanted: Recognised((Piece(str(wanted.orientation)),)))
     assert text(read(clerk, "ask_once.evil")[0]) == "6"
 
 
-def test_without_a_recogniser_the_reason_names_a_remedy_and_the_wish_is_told(read) -> None:
+def test_without_a_recogniser_the_reason_names_a_remedy_and_the_wish_is_told(read: Read) -> None:
     (reading,) = read(None, "ask_once.evil")
     assert reading.error is not None and reading.error.code == "no_text"
     assert "OCR" in reading.error.remedy
     assert reading.wanted == {"picture"}
 
 
-def test_a_missing_engine_refuses_before_anything_is_asked(read) -> None:
+def test_a_missing_engine_refuses_before_anything_is_asked(read: Read) -> None:
     clerk = Clerk()
     clerk.refused = {"picture": Unread("no_text", "no engine", "install one")}
     (reading,) = read(clerk, "ask_once.evil")
-    assert (reading.error.reason, reading.error.remedy) == ("no engine", "install one")
+    error = error_of(reading)
+    assert (error.reason, error.remedy) == ("no engine", "install one")
     assert (clerk.asked, clerk.opened, reading.wanted) == ([], [], {"picture"})
 
 
-def test_files_that_ask_nothing_want_nothing(read) -> None:
+def test_files_that_ask_nothing_want_nothing(read: Read) -> None:
     (reading,) = read(Clerk(), "name.evil")
     assert reading.wanted == frozenset()
 
 
-def test_an_inner_file_is_handed_out_once_and_whole(read) -> None:
+def test_an_inner_file_is_handed_out_once_and_whole(read: Read) -> None:
     clerk = Clerk(lambda wanted: Recognised((Piece(f"page {wanted.page}"),)))
     assert text(read(clerk, "ask_within.evil")[0]) == "page 1\npage 2\nat 7"
     assert [number for _, number in clerk.asked] == [1, 1]
     assert clerk.attached == {1: b"inner" * 500_000}
 
 
-def test_a_long_answer_arrives_whole(read) -> None:
+def test_a_long_answer_arrives_whole(read: Read) -> None:
     pieces = tuple(Piece("ถ้อยคำ" * 100, 0.9, n, n + 1) for n in range(3_000))
     (reading,) = read(Clerk(lambda wanted: Recognised(pieces)), "ask_long.evil")
     assert text(reading) == f"3000 {3_000 * 600}"
     assert reading.wanted == {"sound"}
 
 
-def test_clocks_stand_still_while_an_answer_is_awaited(read) -> None:
+def test_clocks_stand_still_while_an_answer_is_awaited(read: Read) -> None:
     clerk = Clerk()
     reply = Recognised((Piece("late"),))
 
@@ -163,21 +170,21 @@ def test_clocks_stand_still_while_an_answer_is_awaited(read) -> None:
     assert text(reading) == "late"
 
 
-def test_clocks_run_again_after_the_answer(read) -> None:
+def test_clocks_run_again_after_the_answer(read: Read) -> None:
     clerk = Clerk(lambda wanted: Recognised())
     (reading,) = read(clerk, "ask_loop.evil", limits=QUICK)
-    assert reading.error.code == "timeout"
+    assert error_of(reading).code == "timeout"
     assert clerk.closed == 1
 
 
-def test_cancel_does_not_wait_for_the_answer(read) -> None:
+def test_cancel_does_not_wait_for_the_answer(read: Read) -> None:
     clerk = Clerk()
     with pytest.raises(Cancelled):
         read(clerk, "ask_once.evil", cancelled=lambda: bool(clerk.held))
     assert clerk.closed == 1
 
 
-def test_a_file_that_waits_behind_the_one_that_asks_is_read_too(read) -> None:
+def test_a_file_that_waits_behind_the_one_that_asks_is_read_too(read: Read) -> None:
     clerk = Clerk(page)
     names = [f"{number}.txt" for number in range(20)]
     mixed = [name for pair in zip(names, ["ask.evil"] * 20, strict=True) for name in pair]
@@ -186,7 +193,7 @@ def test_a_file_that_waits_behind_the_one_that_asks_is_read_too(read) -> None:
     assert all(reading.error is None for reading in found)
 
 
-def test_an_answer_nobody_waits_for_disturbs_nobody(read) -> None:
+def test_an_answer_nobody_waits_for_disturbs_nobody(read: Read) -> None:
     clerk = Clerk()
     found = read(clerk, "ask_unread.evil", "note.txt", "ask_unread.evil", "other.txt")
     assert [reading.error for reading in found] == [None] * 4
@@ -194,9 +201,9 @@ def test_an_answer_nobody_waits_for_disturbs_nobody(read) -> None:
         answered(Recognised())
 
 
-def test_questions_of_another_shape_end_the_process(read) -> None:
+def test_questions_of_another_shape_end_the_process(read: Read) -> None:
     bad, good = read(Clerk(page), "ask_nonsense.evil", "note.txt")
-    assert bad.error.code == "corrupt" and "nonsense" in bad.error.reason
+    assert error_of(bad).code == "corrupt" and "nonsense" in error_of(bad).reason
     assert good.error is None
 
 
