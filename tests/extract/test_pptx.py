@@ -101,7 +101,7 @@ def test_an_equation_of_the_old_editor_stands_at_its_slide_once() -> None:
         f"<mc:AlternateContent><mc:Choice>{frame}</mc:Choice>"
         f"<mc:Fallback>{frame}</mc:Fallback></mc:AlternateContent>"
     )
-    extra = {
+    extra: dict[str, str | bytes] = {
         "ppt/slides/_rels/slide0.xml.rels": relations(oleObject__rId1="../embeddings/o.bin"),
         "ppt/embeddings/o.bin": equation,
     }
