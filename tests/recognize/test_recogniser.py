@@ -74,8 +74,11 @@ class Desk:
         ]
 
 
+Desks = Callable[..., Desk]
+
+
 @pytest.fixture
-def desk(tmp_path: Path) -> Iterator[Callable[..., Desk]]:
+def desk(tmp_path: Path) -> Iterator[Desks]:
     made: list[Desk] = []
 
     def desk(engine: Engine | None = None) -> Desk:
@@ -94,7 +97,7 @@ def eventually(true: Callable[[], bool]) -> bool:
     return true()
 
 
-def test_the_engine_sees_the_bytes_and_the_position_stays(desk) -> None:
+def test_the_engine_sees_the_bytes_and_the_position_stays(desk: Desks) -> None:
     at = desk()
     path = at.folder / "document"
     path.write_bytes(b"0123456789")
@@ -107,7 +110,7 @@ def test_the_engine_sees_the_bytes_and_the_position_stays(desk) -> None:
     assert at.engine.shown == [b"0123456789"]
 
 
-def test_the_same_bytes_and_question_are_answered_without_the_engine(desk) -> None:
+def test_the_same_bytes_and_question_are_answered_without_the_engine(desk: Desks) -> None:
     first, second = desk(), desk()
     assert first.ask(first.open(b"scan")) == second.ask(second.open(b"scan"))
     assert (len(first.engine.shown), second.engine.shown) == (1, [])
@@ -116,7 +119,7 @@ def test_the_same_bytes_and_question_are_answered_without_the_engine(desk) -> No
 @pytest.mark.parametrize(
     "wanted", [Wanted("image", 2), Wanted("page", 1), Wanted("image", orientation=6)]
 )
-def test_another_question_about_the_same_bytes_asks_the_engine(desk, wanted: Wanted) -> None:
+def test_another_question_about_the_same_bytes_asks_the_engine(desk: Desks, wanted: Wanted) -> None:
     at = desk()
     session = at.open(b"scan")
     at.ask(session)
@@ -124,7 +127,7 @@ def test_another_question_about_the_same_bytes_asks_the_engine(desk, wanted: Wan
     assert len(at.engine.shown) == 2
 
 
-def test_how_many_pages_there_are_does_not_matter(desk) -> None:
+def test_how_many_pages_there_are_does_not_matter(desk: Desks) -> None:
     at = desk()
     session = at.open(b"scan")
     at.ask(session, Wanted("page", 1, 10))
@@ -132,7 +135,7 @@ def test_how_many_pages_there_are_does_not_matter(desk) -> None:
     assert len(at.engine.shown) == 1
 
 
-def test_failures_are_not_kept(desk) -> None:
+def test_failures_are_not_kept(desk: Desks) -> None:
     def fails(task: Task) -> Recognised:
         raise CommandFailed("timeout", "engine took too long")
 
@@ -142,19 +145,19 @@ def test_failures_are_not_kept(desk) -> None:
     assert isinstance(second.ask(second.open(b"scan")), Recognised)
 
 
-def test_a_fault_in_an_engine_is_an_answer_too(desk) -> None:
+def test_a_fault_in_an_engine_is_an_answer_too(desk: Desks) -> None:
     at = desk(Engine(lambda task: 1 / 0))  # type: ignore[arg-type,return-value]
     answer = at.ask(at.open(b"scan"))
     assert isinstance(answer, Unread) and "ZeroDivisionError" in answer.reason
 
 
-def test_a_file_cut_short_meanwhile_is_told(desk) -> None:
+def test_a_file_cut_short_meanwhile_is_told(desk: Desks) -> None:
     at = desk()
     answer = at.ask(at.open(b"short", size=500))
     assert isinstance(answer, Unread) and answer.code == "changed_while_reading"
 
 
-def test_an_inner_file_is_read_as_it_was_handed_over(desk) -> None:
+def test_an_inner_file_is_read_as_it_was_handed_over(desk: Desks) -> None:
     at = desk()
     session = at.open(b"outer")
     session.attach(1, b"in")
@@ -164,7 +167,7 @@ def test_an_inner_file_is_read_as_it_was_handed_over(desk) -> None:
     assert at.engine.shown == [b"inner", b"inner"]
 
 
-def test_copies_go_with_the_session(desk) -> None:
+def test_copies_go_with_the_session(desk: Desks) -> None:
     at = desk()
     session = at.open(b"scan")
     session.attach(1, b"inner")
@@ -174,7 +177,7 @@ def test_copies_go_with_the_session(desk) -> None:
     assert eventually(lambda: at.files() == [])
 
 
-def test_a_closed_session_answers_no_more_and_stops_what_runs(desk) -> None:
+def test_a_closed_session_answers_no_more_and_stops_what_runs(desk: Desks) -> None:
     running = threading.Event()
 
     def waits(task: Task) -> Recognised:
@@ -184,7 +187,8 @@ def test_a_closed_session_answers_no_more_and_stops_what_runs(desk) -> None:
             os.sched_yield()
 
     at = desk(Engine(waits))
-    session, answers = at.open(b"scan"), []
+    answers: list[Answer] = []
+    session = at.open(b"scan")
     session.ask(Wanted("image"), None, answers.append)
     assert running.wait(WAIT_S)
     session.close()
@@ -193,7 +197,7 @@ def test_a_closed_session_answers_no_more_and_stops_what_runs(desk) -> None:
     assert at.files() == []
 
 
-def test_closing_the_recogniser_ends_sessions_that_wait_for_their_turn(desk) -> None:
+def test_closing_the_recogniser_ends_sessions_that_wait_for_their_turn(desk: Desks) -> None:
     def waits(task: Task) -> Recognised:
         while True:
             task.checkpoint()
@@ -210,7 +214,7 @@ def test_closing_the_recogniser_ends_sessions_that_wait_for_their_turn(desk) -> 
     assert at.files() == []
 
 
-def test_too_long_an_answer_is_cut(desk) -> None:
+def test_too_long_an_answer_is_cut(desk: Desks) -> None:
     pieces = tuple(Piece("x" * 1_000_000) for _ in range(6))
     at = desk(Engine(lambda task: Recognised(pieces)))
     answer = at.ask(at.open(b"scan"))
