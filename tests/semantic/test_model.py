@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import platform
 import shutil
 import socket
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -354,11 +356,11 @@ def test_of_several_snapshots_the_newest_serves(make_settings: Make, packed: byt
 def test_the_kind_of_cpu_is_told_by_its_flags(
     monkeypatch: pytest.MonkeyPatch, flags: set[str], kinds: list[str]
 ) -> None:
-    monkeypatch.setattr(snapshot.platform, "machine", lambda: "x86_64")
-    monkeypatch.setattr(snapshot.sys, "platform", "linux")
+    monkeypatch.setattr(platform, "machine", lambda: "x86_64")
+    monkeypatch.setattr(sys, "platform", "linux")
     monkeypatch.setattr(snapshot, "_linux_flags", lambda: flags)
     assert snapshot.cpu_kinds() == kinds
-    monkeypatch.setattr(snapshot.platform, "machine", lambda: "aarch64")
+    monkeypatch.setattr(platform, "machine", lambda: "aarch64")
     assert snapshot.cpu_kinds() == ["arm64"]
 
 
