@@ -486,7 +486,12 @@ def test_a_process_that_left_is_not_asked_how_near_further_chunks_are_to_its_que
     )
     starts: list[int] = []
     spawn = process._spawn
-    monkeypatch.setattr(process, "_spawn", lambda: (starts.append(1), spawn())[1])
+
+    def counted() -> subprocess.Popen[bytes]:
+        starts.append(1)
+        return spawn()
+
+    monkeypatch.setattr(process, "_spawn", counted)
     with worker.searching("one", 5, "db", "g") as pending:
         assert pending.result() == []
         with pytest.raises(SemanticError, match="status 3"):
