@@ -18,6 +18,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import IO
 
 import pytest
 
@@ -71,7 +72,7 @@ class Watch:
 
     def read(self, named: Iterable[tuple[str, bytes]]) -> Iterator[Outcome]:
         """One Outcome per document, in the order of completion; at most 1 MB of its text."""
-        held: dict[int, tuple[str, tempfile._TemporaryFileWrapper[bytes]]] = {}
+        held: dict[int, tuple[str, IO[bytes]]] = {}
 
         def opened() -> Iterator[OpenedFile]:
             for ticket, (name, content) in enumerate(named):
@@ -111,8 +112,11 @@ class Watch:
         return False
 
 
+Watches = Callable[..., Watch]
+
+
 @pytest.fixture
-def watch() -> Iterator[Callable[..., Watch]]:
+def watch() -> Iterator[Watches]:
     made: list[ReaderPool] = []
 
     def start(caps: ReaderLimits | None = None, workers: int = 1, hostile: bool = False) -> Watch:
@@ -128,7 +132,7 @@ def watch() -> Iterator[Callable[..., Watch]]:
         pool.close()
 
 
-def test_every_whole_document_is_read(watch) -> None:
+def test_every_whole_document_is_read(watch: Watches) -> None:
     """The seeds of what follows are sound: a fault found below is the fault's."""
     outcomes = list(watch().read((WHOLE | WHOLE_TOO).items()))
     assert {o.name: str(o.error) for o in outcomes if o.error} == {}
@@ -145,7 +149,7 @@ def test_every_format_that_is_read_has_its_documents() -> None:
 
 
 def test_24_bombs_end_in_time_and_memory_and_the_next_file_is_read(
-    watch, points: Points, record_property
+    watch: Watches, points: Points, record_property: Callable[[str, object], None]
 ) -> None:
     bombs = BOMBS | BOMBS_TOO
     count = points(6, len(bombs))
@@ -161,7 +165,7 @@ def test_24_bombs_end_in_time_and_memory_and_the_next_file_is_read(
         print(told)
 
 
-def test_24_bombs_of_the_reference_data_end_and_say_why(watch, shared) -> None:
+def test_24_bombs_of_the_reference_data_end_and_say_why(watch: Watches, shared: Path) -> None:
     files = [*(shared / "docs").glob("*/bomb_*"), shared / "docs/docx/xxe_file.docx"]
     reader = watch()
     outcomes = list(reader.read((path.name, path.read_bytes()) for path in files))
@@ -208,7 +212,9 @@ def door() -> Iterator[tuple[str, list[int]]]:
         server.shutdown(socket.SHUT_RDWR)
 
 
-def test_25_every_doctype_is_refused_without_file_or_network_access(watch, door, tmp_path) -> None:
+def test_25_every_doctype_is_refused_without_file_or_network_access(
+    watch: Watches, door: tuple[str, list[int]], tmp_path: Path
+) -> None:
     address, knocks = door
     secret = tmp_path / "secret.txt"
     secret.write_text(LEAK)
@@ -234,7 +240,9 @@ def test_25_every_doctype_is_refused_without_file_or_network_access(watch, door,
     assert knocks == []
 
 
-def test_25_a_book_shows_no_entity_and_asks_for_nothing(watch, door, tmp_path) -> None:
+def test_25_a_book_shows_no_entity_and_asks_for_nothing(
+    watch: Watches, door: tuple[str, list[int]], tmp_path: Path
+) -> None:
     """Its pages may have a DOCTYPE; one that declares is read without what it declares."""
     address, knocks = door
     secret = tmp_path / "secret.txt"
@@ -270,7 +278,7 @@ def _behind_declaration(prolog: bytes, xml: bytes) -> bytes:
 
 @pytest.mark.parametrize("action", ["loop", "sleep", "beat"])
 def test_26_a_looping_parser_is_killed_with_its_group_and_the_next_file_is_read(
-    watch, action
+    watch: Watches, action: str
 ) -> None:
     reader = watch(ReaderLimits(stall_s=1.0, wall_s=1.5), workers=2, hostile=True)
     named = [(f"{action}.evil", b"x"), *((f"{n}.txt", b"good words") for n in range(20))]
@@ -295,7 +303,9 @@ def _group_lives(group: int) -> bool:
 # --- 27: mutations -------------------------------------------------------------------
 
 
-def test_27_mutations_give_text_or_typed_errors(watch, points: Points, record_property) -> None:
+def test_27_mutations_give_text_or_typed_errors(
+    watch: Watches, points: Points, record_property: Callable[[str, object], None]
+) -> None:
     """Every whole document of every format, damaged by a seeded hand."""
     count = points(SAMPLE, MUTATIONS)
     luck = random.Random(SEED)
@@ -313,7 +323,7 @@ def test_27_mutations_give_text_or_typed_errors(watch, points: Points, record_pr
 
 
 def test_27_mutations_of_real_files_give_text_or_typed_errors(
-    watch, points: Points, shared, record_property
+    watch: Watches, points: Points, shared: Path, record_property: Callable[[str, object], None]
 ) -> None:
     count = points(SAMPLE, MUTATIONS)
     endings = (
@@ -363,7 +373,7 @@ def _tally(outcomes: Iterator[Outcome]) -> collections.Counter[str]:
 # --- 28: seen from inside ------------------------------------------------------------
 
 
-def test_28_no_key_and_no_network_inside(watch, monkeypatch) -> None:
+def test_28_no_key_and_no_network_inside(watch: Watches, monkeypatch: pytest.MonkeyPatch) -> None:
     """Sockets fail in Python everywhere; from C code on Linux (x86-64, arm64) alone."""
     for name in ("OPENAI_API_KEY", "GEMINI_API_KEY", "HF_TOKEN", "AWS_SECRET", "DB_PASSWORD"):
         monkeypatch.setenv(name, "canary")
