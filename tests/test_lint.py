@@ -12,8 +12,6 @@ from pathlib import Path
 
 import pytest
 
-TYPED = ("rag_server.py", "rag_sync.py", "rag_search.py", "semantic_worker.py", "helpers", "bench")
-
 
 @pytest.mark.parametrize("words", [("check",), ("format", "--check")])
 def test_ruff_finds_nothing(repository: Path, words: tuple[str, ...]) -> None:
@@ -23,7 +21,6 @@ def test_ruff_finds_nothing(repository: Path, words: tuple[str, ...]) -> None:
 
 
 def test_mypy_finds_nothing(repository: Path) -> None:
-    targets = [name for name in TYPED if (repository / name).exists()]
-    command = [sys.executable, "-m", "mypy", *targets]
+    command = [sys.executable, "-m", "mypy", "."]
     done = subprocess.run(command, cwd=repository, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
