@@ -29,6 +29,14 @@ RESAVE = "Open it in the program that made it and save it again, or replace it b
 WORD_CHARS = 1_000  # code points within which a cut looks for white space
 TEXT_BUFFER_BYTES = 65_536  # bytes of character data handed over at once
 
+_HANDLERS = (
+    "StartElementHandler",
+    "EndElementHandler",
+    "CharacterDataHandler",
+    "StartDoctypeDeclHandler",
+    "SkippedEntityHandler",
+    "XmlDeclHandler",
+)
 _REFERENCE = re.compile(r"&([^;&]{0,20});?")
 _LETTERS = {"amp": "&", "lt": "<", "gt": ">", "quot": '"', "apos": "'"}
 _NO_LETTERS = frozenset(map(chr, {*range(32), 0xFFFE, 0xFFFF} - {9, 10, 13}))
@@ -261,13 +269,21 @@ class Scanner:
                 raise limit_reached(what, len(self._names), MARKUP_NAMES, unit, RESAVE)
             yield
         self._feed(b"", True)
-        self._parser.buffer_text = False  # gives the buffer back; the rest is for the collector
+        self._release()
         yield
 
     def run(self, pieces: Iterable[bytes]) -> None:
         """Scan to the end, for parts whose findings are small."""
         for _ in self.scan(pieces):
             pass
+
+    def _release(self) -> None:
+        """Let go of what refers back to the parser, so that it need not wait for the collector:
+        of a book's 100 pages the memory is used again.
+        """
+        self._parser.buffer_text = False
+        for handler in _HANDLERS:
+            setattr(self._parser, handler, None)
 
     def _feed(self, piece: bytes, final: bool) -> None:
         try:
