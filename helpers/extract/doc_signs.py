@@ -129,6 +129,8 @@ def split_lines(text: str, wide: bytes = b"") -> tuple[list[str], bytes, bool]:
 
 def is_unclean(text: str) -> bool:
     """Whether a text without ends of paragraphs may hold anything to clean."""
+    if text.isprintable():  # the quickest for a short paragraph
+        return False
     return bool(text.encode("latin-1", "ignore").translate(None, _LETTERS)) or has_symbols(text)
 
 
