@@ -158,7 +158,7 @@ class Text:
             parts += (text[at:first], _shown(text[first:last], effect))
             at = last
         if not at:
-            yield self._stretch(text, place, piece, self.codec)._replace(wide=wide)
+            yield self._stretch(text, place, piece, self.codec, wide)
             return
         rest = "".join(parts) + text[at:]
         if rest:
@@ -184,7 +184,9 @@ class Text:
             return True
         return self.codec in _PAIRED and not _PAIR.search(text)
 
-    def _stretch(self, text: str, place: int, piece: _Piece, codec: str) -> Stretch:
+    def _stretch(
+        self, text: str, place: int, piece: _Piece, codec: str, wide: bytes = b""
+    ) -> Stretch:
         first, later = piece.first + (place - piece.place) // piece.width, None
         if piece.width == 2:
             later = self.codec if self._pairs else None
@@ -193,7 +195,7 @@ class Text:
                 later = codec
             else:
                 text = _single(text, codec)
-        return Stretch(text, first, place, piece.width, later, piece.extra)
+        return Stretch(text, first, place, piece.width, later, piece.extra, wide)
 
     def _decoded(self, raw: bytes, width: int) -> tuple[str, bytes]:
         """One sign per position; these signs in UTF-16, where that is what the bytes are."""
