@@ -57,7 +57,7 @@ class _Scanner(SectionScanner):
         self._named: dict[str, int] = {}
         self._title: list[str] = []
         self._words: list[str] = []
-        super().__init__("of the document", self._levels, self._named, margins)
+        super().__init__("the document", self._levels, self._named, margins)
 
     def metadata(self) -> Metadata:
         words = (word.strip() for word in re.split(r"[,;]", "".join(self._words)))
