@@ -12,6 +12,7 @@ import posixpath
 import re
 from collections.abc import Iterable, Iterator
 
+from helpers.extract.archive import PIECE_BYTES
 from helpers.extract.blocks import Block, Item, Location
 from helpers.extract.epub_book import Entry
 from helpers.extract.equations import MathmlBuilder, marked
@@ -151,9 +152,15 @@ class BookTags:
         """The items of a well-formed page, some at a time. Raises Unread: corrupt, or a limit."""
         page, pieces = self._page, iter(pieces)
         start = next(pieces, b"")
+        short = len(start) < PIECE_BYTES
+        more = next(pieces, b"") if short else b""
         prefixed = _PREFIXED.search(start[:_HEAD_BYTES])
         self._open(part, prefixed[1].decode() if prefixed else "")
-        for _ in self._scanner.scan(itertools.chain((start,), pieces)):
+        if short and not more:
+            steps = self._scanner.scan_whole(start)
+        else:
+            steps = self._scanner.scan(itertools.chain((start, more), pieces))
+        for _ in steps:
             page.relieve()
             yield page.ready
             page.ready = []
