@@ -568,3 +568,153 @@ def test_a_request_the_process_does_not_know_is_an_answer(repository: Path) -> N
         started.stdin.flush()
         answer = wire.receive(started.stdout)  # type: ignore[arg-type]
     assert answer is not None and "dance" in answer[0]["error"]
+
+
+# --- the process by itself -----------------------------------------------------------------
+
+SLEEPER = """
+import sys, time
+sys.path.insert(0, sys.argv[1])
+import semantic_worker as w
+w._State.query = lambda state, header: (time.sleep(header.get("sleep", 0)), ({}, b""))[1]
+w.serve()
+"""
+
+
+@pytest.fixture
+def sleeper(repository: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """The process as it is, but that a question takes as many seconds as it says."""
+    pipe = subprocess.PIPE
+    command = [sys.executable, "-c", SLEEPER, str(repository)]
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe) as started:
+        yield started
+        started.kill()
+
+
+def put(started: subprocess.Popen[bytes], *headers: dict[str, object]) -> None:
+    assert started.stdin
+    started.stdin.write(b"".join(wire.pack({"op": "query"} | header) for header in headers))
+    started.stdin.flush()
+
+
+def taken(started: subprocess.Popen[bytes]) -> wire.Frame | None:
+    assert started.stdout
+    return wire.receive(started.stdout)  # type: ignore[arg-type]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no alarm on Windows")
+def test_the_process_ends_by_itself_when_a_request_passes_its_limit(
+    sleeper: subprocess.Popen[bytes],
+) -> None:
+    put(sleeper, {"sleep": 3_600, "limit_s": 0.2})
+    assert sleeper.wait(30) == -signal.SIGALRM
+
+
+def test_a_limit_ends_with_its_request_and_an_announced_one_is_waited_for(
+    sleeper: subprocess.Popen[bytes],
+) -> None:
+    put(sleeper, {"limit_s": 0.2, "more": True})
+    assert taken(sleeper) == ({}, b"")
+    with pytest.raises(subprocess.TimeoutExpired):
+        sleeper.wait(0.8)
+    put(sleeper, {})
+    assert taken(sleeper) == ({}, b"")
+    assert sleeper.wait(30) == 0
+
+
+def test_requests_that_wait_are_answered_before_the_process_leaves(
+    sleeper: subprocess.Popen[bytes],
+) -> None:
+    put(sleeper, {"sleep": 0.2}, {})
+    assert [taken(sleeper), taken(sleeper), taken(sleeper)] == [({}, b""), ({}, b""), None]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no such signal on Windows")
+def test_an_interrupt_of_the_terminal_is_left_to_the_parent(worker: client.Worker) -> None:
+    worker.embed_query("one")
+    pid = worker.pid
+    assert pid is not None
+    os.kill(pid, signal.SIGINT)
+    assert len(worker.embed_query("one")) == 4 * 384 and worker.pid == pid
+
+
+# --- what a request says -------------------------------------------------------------------
+
+
+def test_a_long_question_is_cut_and_carries_a_limit_a_little_above_the_parents(
+    worker: client.Worker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told = "f\"{len(header['text'])} {header['limit_s']} \".encode().ljust(1536)"
+    acting(monkeypatch, f"wire.send(out, {{}}, {told})")
+    characters, limit = worker.embed_query("x" * 30_000).split()[:2]
+    assert int(characters) == limits.SEMANTIC_TEXT_CHARS
+    assert limits.SEMANTIC_QUERY_S < float(limit) < limits.SEMANTIC_QUERY_S + 2
+
+
+def test_a_search_is_cut_too_and_announces_that_more_may_follow(
+    worker: client.Worker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told = "struct.pack('<qf', len(header['text']), header.get('more', False))"
+    acting(monkeypatch, f"import struct; wire.send(out, {{'hits': 1}}, {told})")
+    found = worker.search("x" * 30_000, 5, "db", "g")
+    assert found == [(limits.SEMANTIC_TEXT_CHARS, 1.0)]
+
+
+def test_a_question_behind_a_long_one_is_told_to_ask_again(
+    worker: client.Worker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    acting(monkeypatch, "wire.send(out, {'hits': 0}, b'')")
+    with worker.searching("one", 5, "db", "g") as pending:
+        monkeypatch.setattr(limits, "SEMANTIC_QUERY_S", 0.2)
+        with pytest.raises(SemanticError, match="busy"):
+            worker.embed_query("two")
+        assert pending.result() == []
+
+
+def test_a_process_that_does_not_go_is_killed(
+    worker: client.Worker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(process, "EXIT_S", 0.2)
+    acting(monkeypatch, f"{VECTOR}; time.sleep(3600)")
+    worker.embed_query("one")
+    held = worker._process
+    assert held is not None
+    worker.close()
+    assert held.popen.poll() == -signal.SIGKILL
+
+
+def test_an_end_does_not_wait_for_a_question_at_work(
+    worker: client.Worker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(client, "CLOSE_S", 0.2)
+    acting(monkeypatch, "time.sleep(3600)")
+    failed: list[str] = []
+
+    def ask() -> None:
+        with pytest.raises(SemanticError) as caught:
+            worker.embed_query("one")
+        failed.append(caught.value.what)
+
+    asking = threading.Thread(target=ask)
+    asking.start()
+    while worker.pid is None:
+        os.sched_yield()
+    worker.close()
+    asking.join(10)
+    assert failed and "took longer" not in failed[0]
+
+
+def test_a_slot_ends_the_process_of_the_model_before(
+    tiny_settings: Settings, tiny_status: client.ModelStatus
+) -> None:
+    with contextlib.closing(client.WorkerSlot()) as slot:
+        first = slot.worker(tiny_settings, tiny_status, linger=60)
+        first.embed_query("one")
+        held = first._process
+        slot.worker(tiny_settings, replace(tiny_status, fingerprint="another"))
+        assert held is not None and held.ended and first.pid is None
+
+
+def test_however_many_workers_are_asked_for_texts_are_embedded_within_the_limit() -> None:
+    assert client._threads(1_000) == limits.SEMANTIC_THREADS
+    assert client._threads(3) == 3
