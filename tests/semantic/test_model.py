@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import platform
@@ -16,10 +17,11 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from helpers import packages
+from helpers import limits, packages
 from helpers.config import Settings
 from helpers.errors import ConfigError
 from helpers.semantic import children, client, model, prepare, snapshot, vocabulary
+from helpers.semantic.stamp import stamp_of
 from tests.semantic import tiny
 from tests.semantic.conftest import Make
 
@@ -389,3 +391,120 @@ def test_a_tokenizer_that_does_not_fit_the_model_is_refused_at_its_preparation()
     prepare._same_both_ways(plan, Bulk(), "text", np.array([0.6, 0.8]))  # type: ignore[arg-type]
     with pytest.raises(ConfigError, match="does not fit"):
         prepare._same_both_ways(plan, Bulk(), "text", np.array([1.0, 0.0]))  # type: ignore[arg-type]
+
+
+# --- limits of what is believed ------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [("dimension", 383), ("max_tokens", 15), ("max_tokens", 8_193), ("pooling", "most")],
+)
+def test_a_description_of_a_model_that_cannot_be_used_is_refused(
+    own: tuple[Path, Settings], key: str, value: object
+) -> None:
+    path = own[0] / model.DESCRIPTION
+    path.write_text(json.dumps(json.loads(path.read_text()) | {key: value}))
+    with pytest.raises(ConfigError, match=str(value)):
+        model.read_description(own[0])
+
+
+def test_what_is_larger_than_a_model_is_not_read(
+    own: tuple[Path, Settings], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(model, "MODEL_NOTE_BYTES", 10)
+        with pytest.raises(ConfigError, match="too large for a description"):
+            model.read_description(own[0])
+    monkeypatch.setattr(model, "MODEL_FILE_BYTES", 10)
+    with pytest.raises(ConfigError, match="> 10 bytes"):
+        model.sha256(own[0] / model.DESCRIPTION)
+    monkeypatch.setattr(snapshot, "MODEL_NOTE_BYTES", 10)
+    with pytest.raises(ConfigError, match="larger than 10 bytes"):
+        snapshot._json(own[0] / model.DESCRIPTION)
+
+
+def test_the_oldest_version_named_is_new_enough(
+    tiny_settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    oldest = {name: ".".join(map(str, numbers)) for name, numbers in model.PACKAGES.items()}
+    monkeypatch.setattr(packages, "version", lambda name: oldest[name])
+    assert client.status(tiny_settings).ready
+
+
+def test_a_questions_prefix_is_part_of_the_fingerprint(own: tuple[Path, Settings]) -> None:
+    described = model.read_description(own[0])
+    other = dataclasses.replace(described, query_prefix="ask: ")
+    assert model.fingerprint(other, "1.20") != model.fingerprint(described, "1.20")
+
+
+def test_of_many_hashes_the_newest_are_kept(own: tuple[Path, Settings]) -> None:
+    model._remember(own[1], {f"file {number}": "hash" for number in range(40)})
+    assert list(model._known_hashes(own[1])) == [f"file {number}" for number in range(8, 40)]
+
+
+def test_a_file_written_anew_with_its_size_or_put_in_its_place_has_another_stamp(
+    tmp_path: Path,
+) -> None:
+    path, twin = tmp_path / "a", tmp_path / "b"
+    for each in (path, twin):
+        each.write_bytes(b"same")
+        os.utime(each, ns=(1_000, 1_000))
+    first = stamp_of(path)
+    os.utime(path, ns=(2_000, 2_000))
+    assert stamp_of(path) != first
+    os.replace(twin, path)
+    assert stamp_of(path) != first and stamp_of(path)[:2] == first[:2]
+
+
+def test_a_text_is_no_longer_than_the_exports_positions(tmp_path: Path, packed: bytes) -> None:
+    folder = tiny.export(tmp_path / "mine", packed)
+    (folder / "config.json").write_text('{"max_position_embeddings": 64}')
+    assert snapshot.read(folder).max_tokens == 64
+    (folder / "config.json").write_text('{"max_position_embeddings": 100000}')
+    (folder / "sentence_bert_config.json").write_text('{"max_seq_length": 9000}')
+    assert snapshot.read(folder).max_tokens == snapshot.MAX_TOKENS
+
+
+def test_a_passages_own_prompt_goes_before_a_documents(tmp_path: Path, packed: bytes) -> None:
+    folder = tiny.export(tmp_path / "mine", packed)
+    prompts = {"prompts": {"passage": "passage: ", "document": "doc: "}}
+    (folder / "config_sentence_transformers.json").write_text(json.dumps(prompts))
+    assert snapshot.read(folder).passage_prefix == "passage: "
+
+
+def test_a_reference_that_leads_out_of_the_snapshots_is_not_followed(
+    make_settings: Make, packed: bytes
+) -> None:
+    settings = make_settings()
+    into = cached(settings, packed)
+    (into.parents[1] / "refs" / "main").write_text("../blobs")
+    assert client.status(settings).source == into
+
+
+def test_an_export_that_is_not_ready_in_time_is_a_reason(
+    make_settings: Make, tmp_path: Path, packed: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "SEMANTIC_PREPARE_S", 0.05)
+    folder = tiny.export(tmp_path / "mine", packed)
+    found = client.ensure(make_settings(semantic_model_dir=folder))
+    assert not found.ready and "could not be prepared" in found.reason
+    assert "timed out" in found.reason and found.remedy
+
+
+@pytest.mark.parametrize(("cosine", "weight"), [(0.7335, 0.1), (0.0, 0.3752), (0.99, 0.05)])
+def test_the_further_apart_unrelated_texts_lie_the_more_words_count(
+    monkeypatch: pytest.MonkeyPatch, cosine: float, weight: float
+) -> None:
+    question = np.array([1.0, 0.0], np.float32)
+    passage = np.array([cosine, (1 - cosine**2) ** 0.5], np.float32)
+    compared: list[str] = []
+    ask = SimpleNamespace(embed=lambda text: question)
+    bulk = SimpleNamespace(embed=lambda chunks: [passage[None]] * len(chunks))
+    monkeypatch.setattr(prepare, "QueryEncoder", lambda plan: ask)
+    monkeypatch.setattr(prepare, "BulkEncoder", lambda plan, threads: bulk)
+    monkeypatch.setattr(prepare, "_same_both_ways", lambda *given: compared.append(given[2]))
+    found = prepare.calibrate(SimpleNamespace())  # type: ignore[arg-type]
+    assert abs(found["fusion_weight"] - weight) < 1e-3
+    assert abs(found["background_mean"] - cosine) < 1e-3
+    assert len(compared) == 1
