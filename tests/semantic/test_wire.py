@@ -55,3 +55,8 @@ def test_random_bytes_are_refused_or_the_end() -> None:
 def test_a_frame_that_is_too_large_is_not_sent() -> None:
     with pytest.raises(wire.BadFrame, match="reached the limit"):
         wire.pack({}, bytes(SEMANTIC_FRAME_BYTES + 1))
+
+
+def test_a_header_that_is_too_long_is_refused_before_it_is_read() -> None:
+    with pytest.raises(wire.BadFrame, match="reached the limit"):
+        wire.receive(io.BytesIO(wire.HEAD.pack(wire.MAGIC, wire.HEADER_BYTES + 1, 0)))

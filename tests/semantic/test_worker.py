@@ -718,3 +718,14 @@ def test_a_slot_ends_the_process_of_the_model_before(
 def test_however_many_workers_are_asked_for_texts_are_embedded_within_the_limit() -> None:
     assert client._threads(1_000) == limits.SEMANTIC_THREADS
     assert client._threads(3) == 3
+
+
+def test_each_search_is_of_the_index_it_names(worker: client.Worker, tmp_path: Path) -> None:
+    rows = unit(np.random.default_rng(2).normal(size=(6, 384)))
+    for folder, count in ((tmp_path / "one", 2), (tmp_path / "other", 6)):
+        (folder / "state").mkdir(parents=True)
+        shelf = Shelf(folder, 384)
+        ids = shelf.add(rows[:count])
+        shelf.publish()
+        found = worker.search("water", 9, shelf.path, shelf.begun.token)
+        assert sorted(chunk for chunk, _ in found) == ids
