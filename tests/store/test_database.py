@@ -83,3 +83,22 @@ def test_damaged_index_is_set_aside_whole(tmp_path: Path) -> None:
         aside = database.set_aside(path)
         assert not path.exists()
         assert aside.read_bytes() == content
+
+
+def test_what_fails_within_a_transaction_leaves_nothing(tmp_path: Path) -> None:
+    db = database.open_write(tmp_path / "index.sqlite3")
+    with database.transaction(db):
+        db.execute("INSERT INTO meta VALUES('whole', '1')")
+    with pytest.raises(ZeroDivisionError), database.transaction(db):
+        db.execute("INSERT INTO meta VALUES('partial', '1')")
+        raise ZeroDivisionError
+    other = sqlite3.connect(tmp_path / "index.sqlite3")
+    found = {name for (name,) in other.execute("SELECT key FROM meta")}
+    assert "whole" in found and "partial" not in found
+    other.close()
+    with database.transaction(db):  # nobody else writes meanwhile
+        second = sqlite3.connect(tmp_path / "index.sqlite3", timeout=0)
+        with pytest.raises(sqlite3.OperationalError, match="locked"):
+            second.execute("BEGIN IMMEDIATE")
+        second.close()
+    db.close()
