@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 
 from helpers import embedding, service
+from helpers.errors import SemanticError
 from helpers.jobs.handle import JobHandle
 from helpers.semantic import model as semantic_model
 from helpers.store import database, generations, vector_heads, vectors
-from tests.semantic.standin import StandIn, synced, vectors_by_text, vectors_of
+from tests.semantic.standin import StandIn, Worker, synced, vectors_by_text, vectors_of
 from tests.sync.stage import Stage, stage_in
 
 
@@ -300,3 +301,101 @@ def test_vectors_that_do_not_agree_with_the_chunks_are_made_again_by_force(
     assert stage.problems() == []
     assert len(models.embedded()) == 2 * total(stage)
     assert published(stage) == [("model-1", True)]
+
+
+# --- what is lost, and when it stops -------------------------------------------------------
+
+
+@pytest.mark.parametrize(("seconds", "kept"), [(0.0, True), (3_600.0, False)])
+def test_vectors_are_committed_while_others_are_made(
+    stage: Stage, models: StandIn, monkeypatch: pytest.MonkeyPatch, seconds: float, kept: bool
+) -> None:
+    monkeypatch.setattr(embedding, "COMMIT_S", seconds)
+    written(stage, 8)
+    seen: list[int] = []
+    models.during = lambda: seen.append(len(vectors_by_text(stage)))
+    synced(stage, models)
+    assert len(seen) > 2 and seen[0] == 0
+    assert (seen[-1] > 0) == kept
+
+
+def test_what_came_in_before_the_process_failed_is_kept(stage: Stage, models: StandIn) -> None:
+    written(stage, 8)
+    rounds = iter(range(100))
+
+    def fail_in_the_third_request() -> None:
+        models.dead = next(rounds) >= 2
+
+    models.during = fail_in_the_third_request
+    synced(stage, models)
+    assert 0 < len(vectors_by_text(stage)) == len(models.embedded()) < total(stage)
+    assert published(stage) == [("model-1", False)]
+
+
+def test_many_bad_chunks_far_apart_are_left_out_each(stage: Stage, models: StandIn) -> None:
+    written(stage, 24)
+    bad = {f"paper{number:02}b.md" for number in (3, 8, 13, 18)}
+    for name in bad:
+        stage.write(name, f"# Poison of {name}\n\nA deadly word: plugh.")
+    models.kills = ["plugh"]
+    synced(stage, models)
+    assert {path for path, state in states(stage).items() if state == "degraded"} == bad
+    assert published(stage) == [("model-1", True)]
+
+
+class Crowded(Worker):
+    """Dies of two chunks at once, of none alone."""
+
+    def _survived(self, batch: list[tuple[str, str]]) -> list[tuple[str, str]]:
+        if len(batch) > 1:
+            raise SemanticError("it cannot take so many", "Wait.")
+        return super()._survived(batch)
+
+
+def test_process_that_fails_again_and_again_without_a_chunk_to_blame_is_given_up(
+    stage: Stage, models: StandIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(models, "worker", lambda settings, found: Crowded(models))
+    written(stage, 24)
+    assert synced(stage, models)["status"] == "done"
+    assert 0 < len(vectors_by_text(stage)) < total(stage)
+    assert stage.rows("SELECT count(*) FROM vector_failure") == [(0,)]
+
+
+def test_only_chunk_is_not_blamed_for_a_process_that_never_runs(
+    stage: Stage, models: StandIn
+) -> None:
+    stage.write("one.md", "Water.")
+    models.dead = True
+    synced(stage, models)
+    assert states(stage) == {"one.md": "pending"}
+    assert stage.rows("SELECT count(*) FROM vector_failure") == [(0,)]
+
+
+def test_vectors_of_a_model_that_changed_meanwhile_are_not_taken(
+    stage: Stage, models: StandIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = StandIn(models.log, fingerprint="model-2")
+    monkeypatch.setattr(models, "worker", other.worker)
+    written(stage, 1)
+    synced(stage, models)
+    assert published(stage) == [("model-1", False)]
+    assert models.embedded() == []
+
+
+@pytest.mark.parametrize(("least", "heads"), [(20, True), (10_000, False)])
+def test_heads_are_made_from_a_size_on_and_their_basis_is_kept_while_it_fits(
+    stage: Stage,
+    models: StandIn,
+    monkeypatch: pytest.MonkeyPatch,
+    least: int,
+    heads: bool,
+) -> None:
+    monkeypatch.setattr(vectors, "BLOCK_ROWS", 16)
+    monkeypatch.setattr(vectors, "SPARSE_ROWS", 8)
+    monkeypatch.setattr(embedding, "HEAD_FROM", least)
+    for count in (8, 16):
+        written(stage, count)
+        synced(stage, models)
+    (found,) = stage.rows("SELECT count(*) > 0, max(basis) FROM vector_head")
+    assert found == (heads, 1 if heads else None)

@@ -631,7 +631,12 @@ def test_requests_that_wait_are_answered_before_the_process_leaves(
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no such signal on Windows")
 def test_an_interrupt_of_the_terminal_is_left_to_the_parent(worker: client.Worker) -> None:
-    worker.embed_query("one")
+    # A process inherits that a signal is ignored, as it is where tests run in the background.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        worker.embed_query("one")
+    finally:
+        signal.signal(signal.SIGINT, before)
     pid = worker.pid
     assert pid is not None
     os.kill(pid, signal.SIGINT)
