@@ -65,3 +65,11 @@ def test_a_context_is_kept_whole_or_cut_between_words() -> None:
     assert children.context([True] * 25, most=10) == 10
     assert children.context([place % 4 == 0 for place in range(25)], most=10) == 8
     assert children.context([True] + [False] * 24, most=10) == 10
+
+
+def test_a_word_that_begins_too_far_back_ends_no_child_and_no_context() -> None:
+    begins = [place in (0, 40) for place in range(200)]
+    assert children.windows(begins)[0] == (0, CHILD_TOKENS)
+    begins = [place in (0, 81) for place in range(200)]
+    assert children.windows(begins)[0] == (0, 81)
+    assert children.context([place in (0, 3) for place in range(25)], most=10) == 10
