@@ -377,6 +377,7 @@ def test_after_a_failure_no_process_is_started_for_a_while(
 ) -> None:
     acting(monkeypatch, "os._exit(9)")
     first = ask_for_the_reason(worker)
+    assert worker._paused_until > time.monotonic() + limits.SEMANTIC_PAUSE_S / 2
     acting(monkeypatch, VECTOR)
     assert ask_for_the_reason(worker) == first
     monkeypatch.setattr(worker, "_paused_until", 0.0)
