@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import statistics
 import subprocess
 import sys
@@ -51,7 +52,7 @@ def exact_search(count: int = 1_000_000) -> list[Ratio]:
     """Milliseconds of a warm search and resident memory, over `count` vectors."""
     with tempfile.TemporaryDirectory() as folder:
         index, token = _build(Path(folder), count)
-        ours = _measured("scan", str(index), token, str(count))
+        ours = _measured("scan", str(index), token, str(count), threads="1")
         product = _measured("product", str(index), token, str(count))
         whole = _process_mib(index, token)
     name = f"exact search of {count:,} x {DIMENSION} vectors"
@@ -62,10 +63,12 @@ def exact_search(count: int = 1_000_000) -> list[Ratio]:
     ]
 
 
-def _measured(*words: str) -> dict[str, float]:
-    """One side in a process of its own. The product may use every core, as numpy does."""
+def _measured(*words: str, threads: str = "") -> dict[str, float]:
+    """One side in a process of its own. The product may use every core, as numpy does; the scan
+    has numpy use one, as it has in the embedding process."""
     command = [sys.executable, "-m", "bench.vectors", *words]
-    done = subprocess.run(command, check=True, cwd=ROOT, stdout=subprocess.PIPE)
+    environment = os.environ | ({"OPENBLAS_NUM_THREADS": threads} if threads else {})
+    done = subprocess.run(command, check=True, cwd=ROOT, stdout=subprocess.PIPE, env=environment)
     found: dict[str, float] = json.loads(done.stdout)
     return found
 

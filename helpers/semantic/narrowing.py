@@ -31,7 +31,7 @@ if TYPE_CHECKING:  # numpy.typing alone takes 7 ms to import
     Floats = NDArray[np.float32]
     Ints = NDArray[np.int64]
 
-STRIP_ROWS = 32_768  # rows looked at together: what is made of them stays in the cache
+STRIP_ROWS = 16_384  # rows looked at together: what is made of them stays in the cache
 CLOSER_ROWS = 4_096  # rows whose codes are picked out and widened together
 PLAIN_ROWS = 1_024  # rows of float16 widened at a time: the same
 SAMPLE_ROWS = 16_384  # rows looked at to guess what the best ones reach
