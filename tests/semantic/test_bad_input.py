@@ -125,8 +125,9 @@ def test_another_model_put_in_its_place_gets_its_own_vectors_with_the_next_sync(
     tmp_path: Path, tiny_models: Path, pinned: None
 ) -> None:
     """Two exports of the same shape: the vectors of the first never answer the second."""
-    stage = stage_in(tmp_path)
-    before = with_vectors(stage, replace(stage.settings, models_dir=tiny_models))
+    stage, models = stage_in(tmp_path), tmp_path / "models"
+    shutil.copytree(tiny_models, models)
+    before = with_vectors(stage, replace(stage.settings, models_dir=models))
     first = replace(before, semantic_model_dir=tiny.export(tmp_path / "a", tiny.packed(2)))
     second = replace(before, semantic_model_dir=tiny.export(tmp_path / "b", tiny.packed(3)))
     for settings in (first, second):
