@@ -47,7 +47,8 @@ def search(settings: Settings, given: Mapping[str, Any]) -> Mapping[str, Any]:
     query = given["query"]
     if query == "noise":
         print("noise from Python")
-        sys.__stdout__ and sys.__stdout__.write("noise from the first stdout\n")
+        if sys.__stdout__:
+            print("noise from the first stdout", file=sys.__stdout__, flush=True)
         os.write(1, b"noise from descriptor 1\n")
         ctypes.CDLL(None).puts(b"noise from C")
         ctypes.CDLL(None).fflush(None)
