@@ -184,11 +184,12 @@ def with_percent(state: JobState, parts: float = 0.0) -> JobState:
 
 
 def sampled(rate: Rate, done: float, now: float) -> Rate:
-    """The rate after `done` items at `now`; unchanged until SAMPLE_S have passed."""
+    """The rate after `done` items at `now`; unchanged until SAMPLE_S have passed and more is done:
+    work that is counted by the batch does not stand still in between."""
     elapsed = now - rate.at
-    if elapsed < SAMPLE_S:
+    if elapsed < SAMPLE_S or done <= rate.done:
         return rate
-    newest = max(0, done - rate.done) / elapsed
+    newest = (done - rate.done) / elapsed
     weight = SMOOTHING if rate.per_second else 1.0
     return Rate(now, done, rate.per_second + weight * (newest - rate.per_second))
 

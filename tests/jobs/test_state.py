@@ -189,6 +189,16 @@ def test_the_eta_follows_a_smoothed_rate(handle: JobHandle, clock: Clock) -> Non
     assert state.eta_s(rate, 0) == 0
 
 
+def test_the_eta_holds_while_a_batch_is_on_its_way() -> None:
+    rate, at = state.Rate(0.0), 0.0
+    for batch in range(1, 6):
+        for _ in range(20):  # looked at each second, counted every twentieth
+            at += 1
+            rate = state.sampled(rate, 32 * (batch - 1), at)
+        rate = state.sampled(rate, 32 * batch, at)
+        assert state.eta_s(rate, 160) == 100
+
+
 def test_a_checkpoint_raises_soon_after_the_cancel_file_appears(
     handle: JobHandle, clock: Clock, tmp_path: Path
 ) -> None:
