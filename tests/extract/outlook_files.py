@@ -69,13 +69,14 @@ def stored_rtf(rtf: bytes) -> bytes:
 
 def tnef(values: Values, *attachments: tuple[str, bytes], page: str = "") -> bytes:
     """A TNEF stream: the message's properties, then (name, content) of what is attached."""
-    found = b"\x78\x9f\x3e\x22\1\0" + _attribute(1, 0x9003, _tnef_properties(values, page))
+    found = bytearray(b"\x78\x9f\x3e\x22\1\0")
+    found += _attribute(1, 0x9003, _tnef_properties(values, page))
     for name, content in attachments:
         found += _attribute(2, 0x9002, bytes(14))
         found += _attribute(2, 0x8010, name.encode("ascii", "replace") + b"\0")
         found += _attribute(2, 0x800F, content)
         found += _attribute(2, 0x9005, _tnef_properties({mapi.LONG_FILE_NAME: name}, ""))
-    return found
+    return bytes(found)
 
 
 def _attribute(level: int, number: int, data: bytes) -> bytes:
