@@ -139,7 +139,7 @@ def _run(
         return setup.hand_over(script, words)
     searches = _Searches()
     if tools["rag_search"] is _search:
-        tools = {**tools, "rag_search": searches.search}
+        tools = {**tools, "rag_search": searches.search, "rag_health": searches.health}
     if arguments.http:
         with contextlib.closing(searches):
             return _serve_http(
@@ -243,7 +243,8 @@ def _search(settings: Settings, given: Arguments) -> Mapping[str, Any]:
 
 
 class _Searches:
-    """Searches of one door, which share an embedding process for as long as it serves.
+    """Searches of one door, which share an embedding process for as long as it serves, and the
+    health that knows of its trouble.
 
     Nothing is loaded or started before the first search that finds vectors. The process reads its
     input from this one, so it ends with it, however that ends.
@@ -261,6 +262,13 @@ class _Searches:
             if self._mind is None:
                 self._mind = rag_search.Meaning(limits.SEMANTIC_LINGER_S)
         return rag_search.search(rag_search.SearchRequest(**given), settings, self._mind)
+
+    def health(self, settings: Settings, given: Arguments) -> Mapping[str, Any]:
+        """The tool `rag_health`."""
+        from helpers import service
+
+        trouble = None if self._mind is None else self._mind.trouble()
+        return service.health(settings, given.get("kb_id"), trouble)
 
     def close(self) -> None:
         """End the embedding process, if there is one. Searches at work hold it up no longer than
@@ -456,8 +464,11 @@ def _serve_console(settings: Settings, port: int) -> int:
     def chunk(chunk_id: str, before: int, after: int) -> Mapping[str, Any]:
         return rag_search.chunk(chunk_id, before, after, settings)
 
+    def health() -> Mapping[str, Any]:
+        return searches.health(settings, {})
+
     with contextlib.closing(_Searches()) as searches:
-        return console.serve(routes.Console(settings, search, chunk), port)
+        return console.serve(routes.Console(settings, search, chunk, health), port)
 
 
 # --- HTTP --------------------------------------------------------------------------------------

@@ -18,7 +18,14 @@ from typing import Any
 
 from helpers import limits
 from helpers.config import Settings
-from helpers.errors import ConfigError, RagDocError, StoreError, UsageError, shown
+from helpers.errors import (
+    ConfigError,
+    RagDocError,
+    SemanticError,
+    StoreError,
+    UsageError,
+    shown,
+)
 from helpers.files import is_locked
 from helpers.jobs import queue
 from helpers.jobs import state as jobs
@@ -134,8 +141,11 @@ def knowledge_bases(settings: Settings) -> list[dict[str, Any]]:
     return [base]
 
 
-def health(settings: Settings, kb_id: str | None = None) -> dict[str, Any]:
-    """The Health of CONTRACT.md: what is indexed, what is not, and what to do about it."""
+def health(
+    settings: Settings, kb_id: str | None = None, trouble: SemanticError | None = None
+) -> dict[str, Any]:
+    """The Health of CONTRACT.md: what is indexed, what is not, and what to do about it; `trouble`
+    is why the door that asks starts no embedding process just now."""
     from helpers.extract import formats
 
     _known(settings, kb_id)
@@ -144,7 +154,7 @@ def health(settings: Settings, kb_id: str | None = None) -> dict[str, Any]:
     facts = index.pop("facts")
     problems += found + _unlisted(facts) + _last_job_problem(settings)
     running = queue.active(settings)
-    semantic, found = _semantic(settings, facts["vectors"])
+    semantic, found = _semantic(settings, facts["vectors"], trouble)
     problems += found
     ocr, found = choose.report(settings)
     problems += found
@@ -340,7 +350,9 @@ def _vectors(db: database.Connection, settings: Settings, chunks: int) -> _Vecto
     )
 
 
-def _semantic(settings: Settings, held: _Vectors) -> tuple[dict[str, Any], list[dict[str, str]]]:
+def _semantic(
+    settings: Settings, held: _Vectors, trouble: SemanticError | None
+) -> tuple[dict[str, Any], list[dict[str, str]]]:
     """The `semantic` part of Health, and the problems found: `ready` means it can be searched."""
     found = model.status(settings)
     value = {
@@ -356,6 +368,9 @@ def _semantic(settings: Settings, held: _Vectors) -> tuple[dict[str, Any], list[
         wanted = settings.semantic == "on"
         missing = {"code": "semantic_missing", "what": found.reason, "remedy": found.remedy}
         return value, [missing] if wanted else []
+    if trouble is not None:
+        value |= {"ready": False, "reason": trouble.what}
+        return value, [_problem(trouble) | {"code": "embedding_stopped"}]
     if held.trouble is not None:
         value["reason"] = held.trouble["what"]
         return value, [{"code": "embedding_stopped", **held.trouble}]

@@ -37,6 +37,7 @@ class Console:
     settings: Settings
     search: Searching
     chunk: Reading
+    health: Callable[[], Mapping[str, Any]]
 
     def reads(self) -> Mapping[str, Callable[[Values], Any]]:
         """Addresses under /api/ that change nothing."""
@@ -46,7 +47,7 @@ class Console:
             "chunk": self._chunk,
             "files": self._files,
             "overview": lambda _: catalogue.overview(self.settings),
-            "health": lambda _: service.health(self.settings),
+            "health": lambda _: self.health(),
             "job": lambda given: service.sync_status(self.settings, given.get("id") or None),
             "jobs": lambda _: {"jobs": catalogue.history(self.settings)},
             "changes": lambda _: service.check_changes(self.settings),

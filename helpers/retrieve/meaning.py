@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from helpers.config import Settings
-from helpers.errors import UsageError
+from helpers.errors import SemanticError, UsageError
 from helpers.retrieve.hit import Filters, Hit, Leg
 from helpers.retrieve.keyword import DEEP_POOL, POOL
 from helpers.semantic import model
@@ -99,6 +99,11 @@ class Meaning:
         wanted = DEEP_POOL if deep else POOL
         with worker.searching(text, wanted, settings.db, token, where) as pending:
             yield Question(pending, given.found.description, given.fraction)
+
+    def trouble(self) -> SemanticError | None:
+        """Why no process is started just now, after one failed."""
+        slot = self._slot
+        return None if slot is None else slot.trouble()
 
     def close(self) -> None:
         """End the process, if there is one."""

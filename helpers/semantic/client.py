@@ -188,6 +188,16 @@ class Worker:
             raise self._junk("a head without its parts") from None
         return number, data[:facts], data[facts:]
 
+    def fits(self, found: ModelStatus) -> bool:
+        """Whether this is the process of `found`: of the same model, in the same files still."""
+        if self.fingerprint != found.fingerprint or found.description is None:
+            return False
+        return bool(self._opening["stamps"] == _stamps(found.description))
+
+    def trouble(self) -> SemanticError | None:
+        """Why no process is started just now."""
+        return self._pause_reason if time.monotonic() < self._paused_until else None
+
     @property
     def pid(self) -> int | None:
         """The process that is alive, if one is."""
@@ -231,8 +241,8 @@ class Worker:
 
     def _running(self) -> Process:
         """The process, started where there is none. The lock is held."""
-        if time.monotonic() < self._paused_until:
-            raise SemanticError(self._pause_reason.what, self._pause_reason.remedy)
+        if (trouble := self.trouble()) is not None:
+            raise SemanticError(trouble.what, trouble.remedy)
         if self._process is not None and self._process.ended:
             self._drop()
         if self._process is None:
@@ -347,7 +357,7 @@ class Pending:
 
 
 class WorkerSlot:
-    """The one worker of a long-lived process, made anew when the model changes."""
+    """The one worker of a long-lived process, made anew when the model or its files change."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -356,11 +366,16 @@ class WorkerSlot:
     def worker(self, settings: Settings, found: ModelStatus, linger: float | None = None) -> Worker:
         """The worker for `found`. Raises SemanticError where that is not ready."""
         with self._lock:
-            if self._worker is None or self._worker.fingerprint != found.fingerprint:
+            if self._worker is None or not self._worker.fits(found):
                 old, self._worker = self._worker, Worker(settings, found, linger)
                 if old is not None:
                     old.close()
             return self._worker
+
+    def trouble(self) -> SemanticError | None:
+        """Why the worker starts no process just now."""
+        worker = self._worker
+        return None if worker is None else worker.trouble()
 
     def close(self) -> None:
         """End the process, if there is one."""
@@ -376,10 +391,18 @@ def _opening(described: model.Description, linger: float, threads: int) -> dict[
     return {
         "op": "open",
         "plan": plan | {name: getattr(described, name) for name in facts},
-        "stamps": {str(p): list(stamp_of(p)) for p in described.files.values()},
+        "stamps": _stamps(described),
         "linger": linger,
         "threads": threads,
     }
+
+
+def _stamps(described: model.Description) -> dict[str, list[int]]:
+    """What tells the model's files from changed ones. Raises SemanticError."""
+    try:
+        return {str(path): list(stamp_of(path)) for path in described.files.values()}
+    except OSError as error:
+        raise SemanticError(f"the model lost a file: {error}", REMEDY) from error
 
 
 def _threads(workers: int) -> int:

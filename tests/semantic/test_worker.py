@@ -518,9 +518,19 @@ def test_a_model_swapped_under_a_running_process_is_refused_until_asked_anew(
             worker.embed_query("one")
         assert not client.status(settings).ready
         weights.write_bytes(data)
-        again = client.status(settings)
-        assert again.fingerprint == found.fingerprint
-        assert len(client.Worker(settings, again).embed_query("one")) == 4 * 384
+        for file in ("tokenizer.table", "model.onnx.data"):  # put back in place, and by renaming
+            again = client.status(settings)
+            assert again.fingerprint == found.fingerprint
+            worker = slot.worker(settings, again, linger=60)
+            assert len(worker.embed_query("one")) == 4 * 384
+            assert slot.worker(settings, again, linger=60) is worker
+            path = tmp_path / "own" / model.DEFAULT_NAME / file
+            shutil.copy(path, tmp_path / "copy")
+            os.truncate(path, 100)
+            assert not client.status(settings).ready
+            os.replace(tmp_path / "copy", path)
+        last = slot.worker(settings, client.status(settings), linger=60)
+        assert len(last.embed_query("one")) == 4 * 384
 
 
 def test_a_slot_keeps_its_worker_until_the_model_is_another(

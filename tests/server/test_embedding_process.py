@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import time
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,7 +19,7 @@ from helpers.embedding import Models
 from helpers.semantic import client
 from tests.semantic.conftest import packed, pinned, tiny_models  # noqa: F401 (fixtures)
 from tests.semantic.standin import synced
-from tests.semantic.test_worker import wait_until_gone
+from tests.semantic.test_worker import acting, wait_until_gone
 from tests.server.session import SERVER, Session
 from tests.sync.stage import stage_in
 
@@ -86,6 +88,35 @@ def test_an_idle_process_stays_thirty_seconds_under_a_server_unless_told_otherwi
         assert lingers == [limits.SEMANTIC_LINGER_S, 0.0] and limits.SEMANTIC_LINGER_S == 30
     else:
         assert lingers == [asked, asked]
+
+
+def test_health_says_while_no_process_is_started_after_one_failed(
+    tmp_path: Path,
+    tiny_models: Path,  # noqa: F811
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    settings = _library(tmp_path, tiny_models)
+    served: list[Mapping[str, Any]] = []
+
+    def serve(_: Settings, tools: Mapping[str, Any]) -> int:
+        served.append(tools)
+        return 0
+
+    monkeypatch.setattr(rag_server, "_serve_stdio", serve)
+    folders = ["--knowledge-dir", str(settings.knowledge_dir), "--data-dir"]
+    assert rag_server.main([*folders, str(settings.data_dir)]) == 0
+    search, health = (served[0][name] for name in ("rag_search", "rag_health"))
+    assert health(settings, {})["semantic"]["ready"]
+    with monkeypatch.context() as broken:
+        acting(broken, "os._exit(9)")
+        leg = search(settings, {"query": "late fee"})["legs"]["semantic"]
+    told = health(settings, {})
+    assert not leg["ran"] and not told["ok"] and not told["semantic"]["ready"]
+    (problem,) = told["problems"]
+    assert problem["code"] == "embedding_stopped" and problem["what"] == leg["reason"]
+    assert told["semantic"]["reason"] == problem["what"] and problem["remedy"]
+    monkeypatch.setattr(time, "monotonic", lambda: 1e9)  # the minute is over
+    assert health(settings, {})["semantic"]["ready"]
 
 
 def test_a_search_on_a_command_line_leaves_no_process_behind(

@@ -33,7 +33,7 @@ parser = config.Parser(prog="x", description="x", examples="x")
 config.add_shared_flags(parser)
 settings = config.resolve(parser.parse_args(sys.argv[2:]))
 hang = lambda *_, **__: time.sleep(600)
-sys.exit(console.serve(routes.Console(settings, hang, hang), 0))
+sys.exit(console.serve(routes.Console(settings, hang, hang, hang), 0))
 """
 
 

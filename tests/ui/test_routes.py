@@ -21,7 +21,7 @@ def asked_for(given: dict[str, str]) -> dict[str, Any]:
         found.update(asked)
         return {"results": []}
 
-    console = Console(None, search, None)  # type: ignore[arg-type]
+    console = Console(None, search, None, None)  # type: ignore[arg-type]
     console.reads()["search"](given)
     return found
 
@@ -45,7 +45,7 @@ def test_every_file_is_read_again_only_where_that_is_said(
 ) -> None:
     told: list[bool] = []
     monkeypatch.setattr(service, "start_sync", lambda _, force: told.append(force))
-    Console(None, None, None).changes()["sync"](body)  # type: ignore[arg-type]
+    Console(None, None, None, None).changes()["sync"](body)  # type: ignore[arg-type]
     assert told == [force]
 
 
