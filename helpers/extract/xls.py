@@ -39,10 +39,14 @@ def read(file: BinaryIO, ctx: Context) -> Iterator[Item]:
         return
     container, stream = _opened(file)
     cut = container is None or stream.cut
-    book = read_book(cast(BinaryIO, stream), ctx.heartbeat)
+    nothing = Unread("corrupt", "The file is cut short: no sheet is left of the workbook", RESAVE)
+    try:
+        book = read_book(cast(BinaryIO, stream), ctx.heartbeat)
+    except Unread as broken:
+        raise nothing if cut and broken.code == "corrupt" else broken from None
     workbook = _Workbook(book, ctx)
     if cut and not workbook.has_sheets:
-        raise Unread("corrupt", "The file is cut short: no sheet is left of the workbook", RESAVE)
+        raise nothing
     if container is not None:
         yield properties.metadata(container, book.codec)
     yield from workbook.items()

@@ -308,6 +308,15 @@ def test_a_stream_that_the_file_holds_in_part_is_read_so_far() -> None:
     assert [notice.code for notice in notices(read, bytes(data))] == ["part_unread"]
 
 
+def test_a_file_that_ends_before_its_workbook_begins_is_cut_short() -> None:
+    sheet = b"".join(made.label(row, 0, f"{row} {'x' * 90}") for row in range(200))
+    data = bytearray(xls({"가": sheet}))
+    at = data.index("Workbook".encode("utf-16-le"))
+    data[at + 116 : at + 120] = (len(data) // 512 - 1).to_bytes(4, "little")
+    refused = refusal(read, bytes(data))
+    assert refused.code == "corrupt" and "cut short" in refused.reason
+
+
 def test_what_is_no_workbook_is_corrupt() -> None:
     assert refusal(read, compound({"Other": b"x"})).code == "corrupt"
     assert refusal(read, b"\x09\x00junk").code == "corrupt"
