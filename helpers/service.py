@@ -173,7 +173,7 @@ def health(
             "stale": 0,
         },
         "queue": _queue(settings),
-        "formats": formats.availability(),
+        "formats": formats.availability() | choose.unread(settings),
         "files": {state: facts["states"].get(state, 0) for state in STATES},
         "unread": facts["unread"],
         "unread_total": facts["states"].get("failed", 0) + facts["states"].get("needs_action", 0),

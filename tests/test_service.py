@@ -180,8 +180,16 @@ def test_health_counts_files_by_state_and_lists_the_unread(settings: Settings) -
     assert found["source"]["files_supported"] == 3
     assert found["source"]["excluded"] == {"default: x/": 1}
     assert found["semantic"]["ready"] is False and found["semantic"]["reason"]
-    assert found["formats"]["txt"] == "ok"
+    assert found["formats"]["txt"] == "ok" and found["formats"]["audio"] == "unsupported"
     assert found["index"]["bytes"] > 0
+
+
+def test_health_tells_what_no_engine_reads(settings: Settings, tmp_path: Path) -> None:
+    (tmp_path / "whisper").mkdir()
+    wanted = replace(settings, ocr="off", whisper_model_dir=tmp_path / "whisper")
+    found = service.health(wanted)["formats"]
+    assert found["image"] == "unsupported"  # nobody wants it
+    assert found["audio"].startswith("missing: ") and len(found["audio"]) > 20
 
 
 def test_health_lists_at_most_fifty_unread_files_with_their_total(settings: Settings) -> None:

@@ -78,6 +78,17 @@ def report(settings: Settings) -> tuple[dict[str, Any], list[dict[str, str]]]:
     return value, problems
 
 
+def unread(settings: Settings) -> dict[str, str]:
+    """Format → "unsupported" where nobody wants it read, else "missing: …" where no engine can."""
+    picture, sound = _picture(settings), Whisper(settings.whisper_model_dir)
+    off = {"image": isinstance(picture, Off), "audio": settings.whisper_model_dir is None}
+    found = {}
+    for name, refusal in (("image", picture.refusal), ("audio", sound.refusal)):
+        if refusal is not None:
+            found[name] = "unsupported" if off[name] else f"missing: {refusal.remedy}"
+    return found
+
+
 class Off:
     """Stands where recognition is switched off."""
 
