@@ -36,7 +36,10 @@ QUEUED, ALREADY_RUNNING, UPGRADED = "queued", "already_running", "upgraded"
 CANCEL_REQUESTED, NOT_RUNNING = "cancel_requested", "not_running"
 HEAD_BYTES = 512  # bytes of a job file that hold its status
 STALE_TEMPORARY_S = 3600.0  # seconds after which a half-written job file is swept up
-WORKER_DIED = "The worker ended before the sync did; the next sync resumes where it stopped."
+WORKER_DIED = (
+    "The worker ended before the sync did; the next sync resumes where it stopped, and may"
+    " read the last few of the files counted here again."
+)
 WORKER_NEVER_STARTED = "The worker did not start; its log is sync.log in the logs folder."
 
 Spawner = Callable[[str, tuple[str, ...], Path, FileLock], None]

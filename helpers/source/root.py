@@ -184,7 +184,10 @@ def root_gone(path: Path, error: OSError | ValueError | None) -> RootGone:
     """The RootGone for what was met on the knowledge folder itself."""
     if isinstance(error, FileNotFoundError):
         what = f"The knowledge folder {path} does not exist"
-        remedy = "Connect its drive or share, or give another --knowledge-dir; nothing was pruned."
+        remedy = (
+            "Give the folder you want as --knowledge-dir, or connect its drive or share;"
+            " nothing was pruned."
+        )
     elif isinstance(error, NotADirectoryError):
         what, remedy = f"{path} is no folder", "Give a folder as --knowledge-dir."
     elif isinstance(error, PermissionError):
