@@ -14,8 +14,8 @@ from typing import Any
 
 from helpers.extract.number_format import column_renderer, number_renderer, plain_number
 from helpers.extract.number_quick import Column, Show
+from helpers.extract.remembered import remembered
 
-REMEMBERED = 2_000  # shown numbers remembered per cell format
 _SHORT = 16  # signs of a fraction that is shown as it is written
 
 
@@ -32,37 +32,18 @@ class Look:
 def look(code: str, epoch_1904: bool = False) -> Look:
     """By the code of a number format."""
     show = number_renderer(code, epoch_1904)
-    number, packed = shown(show), shown_packed(show)
+    number, packed = remembered(show), shown_packed(show)
     if show is plain_number:
         return Look(number, packed, _plain_column, _plain_packed_column)
     column_of = column_renderer(code)
     if column_of is None:
-        return Look(number, packed, _remembered(number), _remembered(packed))
+        return Look(number, packed, _one_by_one(number), _one_by_one(packed))
     column = column_of(number)
     return Look(number, packed, column, lambda values: column(rk_numbers(values)))
 
 
-class _Shown(dict[float, str]):
-    """What numbers are shown as: columns repeat themselves."""
-
-    def __init__(self, show: Show) -> None:
-        self._show = show
-
-    def __missing__(self, value: float) -> str:
-        text = self._show(value)
-        if len(self) >= REMEMBERED:
-            self.clear()
-        self[value] = text
-        return text
-
-
-def shown(show: Show) -> Show:
-    """A cell's number as text."""
-    return _Shown(show).__getitem__
-
-
 def shown_packed(show: Show) -> Show:
-    """The same for numbers in the short form RK."""
+    """A number in the short form RK as text."""
     plain = show is plain_number
 
     def unpacked(packed: float) -> str:
@@ -71,7 +52,7 @@ def shown_packed(show: Show) -> Show:
             return str(value >> 2)
         return show(rk_number(value))
 
-    return _Shown(unpacked).__getitem__
+    return remembered(unpacked)
 
 
 def rk_number(packed: int) -> float:
@@ -88,7 +69,7 @@ def rk_numbers(packed: Sequence[Any]) -> list[float]:
     return [(value - 2) / 4 if value & 3 == 2 else rk_number(value) for value in packed]
 
 
-def _remembered(show: Show) -> Column:
+def _one_by_one(show: Show) -> Column:
     return lambda values: list(map(show, values))
 
 
@@ -109,6 +90,6 @@ def _plain_packed_column(values: Sequence[Any]) -> list[str]:
     return [str(value >> 2) if value & 3 == 2 else packed_shown_plainly(value) for value in values]
 
 
-shown_plainly: Show = shown(plain_number)
+shown_plainly: Show = remembered(plain_number)
 packed_shown_plainly: Show = shown_packed(plain_number)
 PLAIN = Look(shown_plainly, packed_shown_plainly, _plain_column, _plain_packed_column)

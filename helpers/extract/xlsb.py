@@ -21,6 +21,7 @@ from helpers.extract.drawing import shape_texts
 from helpers.extract.number_format import BUILT_IN, number_renderer
 from helpers.extract.number_quick import Show
 from helpers.extract.opc import Package, Relationship
+from helpers.extract.remembered import remembered
 from helpers.extract.sheets import (
     SheetRows,
     Told,
@@ -30,12 +31,7 @@ from helpers.extract.sheets import (
     margin_text,
     margins,
 )
-from helpers.extract.xls_numbers import (
-    packed_shown_plainly,
-    shown,
-    shown_packed,
-    shown_plainly,
-)
+from helpers.extract.xls_numbers import packed_shown_plainly, shown_packed, shown_plainly
 from helpers.extract.xls_sheet import ERRORS
 from helpers.extract.xlsx import comments as threaded_comments
 from helpers.extract.xlsx_book import SharedStrings, Sheet
@@ -74,7 +70,7 @@ class _Workbook:
         sheets, epoch_1904 = _read_book(package.follow(self._main), self._related)
         for part in package.targets(self._related, "styles"):
             looks = _read_looks(package.follow(part), epoch_1904)
-            known = {show: (shown(show), shown_packed(show)) for show in set(looks)}
+            known = {show: (remembered(show), shown_packed(show)) for show in set(looks)}
             self._shows = [known[show][0] for show in looks]
             self._packed = [known[show][1] for show in looks]
         for part in package.targets(self._related, "sharedStrings"):

@@ -18,12 +18,12 @@ from helpers.extract.markup import Attributes, Scanner, first, names, table, unr
 from helpers.extract.number_format import BUILT_IN, Render, plain, renderer
 from helpers.extract.opc import NAMESPACES, Relationship
 from helpers.extract.regular_rows import STRINGS, apart
+from helpers.extract.remembered import remembered
 from helpers.limits import OFFICE_RELATED_PARTS, SHEET_STRING_BYTES, SHEET_STRINGS
 
 _PLAIN_STRINGS = 250_000  # strings kept as they are ...
 _PLAIN_BYTES = 24 << 20  # ... and bytes of them in UTF-8
 _STYLES = 100_000  # cell styles of one workbook that are looked at; Excel allows 65,490
-_REMEMBERED = 2_000  # shown numbers remembered per number format
 _RELATION = names("r:id", NAMESPACES)
 _ESCAPED = re.compile(r"_x([0-9A-Fa-f]{4})_")
 
@@ -165,25 +165,6 @@ def read_formats(part: str, pieces: Iterable[bytes], epoch_1904: bool) -> list[R
         code = codes.get(number, BUILT_IN.get(number, "General"))
         known[number] = plain if code == "General" else remembered(renderer(code, epoch_1904))
     return [known[number] for number in cells]
-
-
-class _Remembered(dict[str, str]):
-    """What numbers are shown as: columns repeat themselves."""
-
-    def __init__(self, render: Render) -> None:
-        self._render = render
-
-    def __missing__(self, raw: str) -> str:
-        shown = self._render(raw)
-        if len(self) >= _REMEMBERED:
-            self.clear()
-        self[raw] = shown
-        return shown
-
-
-def remembered(render: Render) -> Render:
-    """The same function, which knows the values of late."""
-    return _Remembered(render).__getitem__
 
 
 def read_book(
