@@ -17,18 +17,16 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import onnxruntime
 from numpy.typing import NDArray
 
 from helpers.errors import ConfigError, limit_reached
 from helpers.limits import CHILD_CONTEXT_TOKENS, CHILD_TOKENS, SEMANTIC_TEXT_CHARS
-from helpers.semantic import children
+from helpers.semantic import children, sessions
 from helpers.semantic.tokenizer import BEGIN_ID, END_ID, MARK, Tokenizer, model_ids
 
 INPUTS = ("input_ids", "attention_mask", "token_type_ids")
 TOKEN_OUTPUTS = ("last_hidden_state", "token_embeddings")
 POOLED_OUTPUT = "sentence_embedding"
-SEVERE = 4  # onnxruntime's log level that says nothing but fatal errors
 OTHER = "Give an ONNX export of a sentence-transformers model, or install the default."
 
 Vector = NDArray[np.float32]
@@ -54,19 +52,8 @@ class Network:
 
     def __init__(self, plan: Plan, bulk: bool) -> None:
         """Raises ConfigError where the file cannot be loaded or takes or gives something else."""
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = options.inter_op_num_threads = 1
-        options.log_severity_level = SEVERE
-        levels = onnxruntime.GraphOptimizationLevel
-        if bulk:
-            options.graph_optimization_level = levels.ORT_ENABLE_ALL
-        else:
-            options.graph_optimization_level = levels.ORT_DISABLE_ALL
-            options.add_session_config_entry("session.disable_prepacking", "1")
         try:
-            self._session = onnxruntime.InferenceSession(
-                plan.onnx, options, providers=["CPUExecutionProvider"]
-            )
+            self._session = sessions.opened(plan.onnx, sessions.options(hasty=not bulk))
         except Exception as error:  # onnxruntime's own classes differ between versions
             raise ConfigError(
                 f"{plan.onnx} cannot be loaded: {_first_line(error)}", OTHER

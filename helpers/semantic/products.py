@@ -31,7 +31,6 @@ LARGEST = 127
 THREADS_MAX = 2  # memory is not read quicker by more
 WIDE_COLUMNS = 1_024  # widened at a time: they stay in the cache
 EXACT_FLOAT32 = 2**24  # integers up to here are float32 as they are
-SEVERE = 4  # onnxruntime's log level that says nothing but fatal errors
 
 Product = Callable[["Weights", "Codes"], "Sums"]  # (d,) and (d, n) to (n,)
 
@@ -59,22 +58,17 @@ def widened(weights: Weights, codes: Codes) -> Sums:
 
 
 def _of_onnxruntime() -> Product:
-    import onnxruntime
+    from helpers.semantic import sessions
 
     graph = Graph("products")
     graph.input("weights", UINT8, [1, "size"])
     graph.input("codes", INT8, ["size", "count"])
     graph.node("MatMulInteger", ["weights", "codes"], output="sums")
     graph.output("sums", INT32, [1, "count"])
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = min(THREADS_MAX, os.cpu_count() or 1)
-    options.inter_op_num_threads = 1
-    options.log_severity_level = SEVERE
+    options = sessions.options(min(THREADS_MAX, os.cpu_count() or 1))
     options.enable_cpu_mem_arena = False  # the sums are no memory to keep
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-    session = onnxruntime.InferenceSession(
-        graph.model(), options, providers=["CPUExecutionProvider"]
-    )
+    session = sessions.opened(graph.model(), options)
 
     def product(weights: Weights, codes: Codes) -> Sums:
         sums: Any = session.run(None, {"weights": weights[np.newaxis], "codes": codes})

@@ -289,6 +289,8 @@ def test_vectors_are_searched_without_onnxruntime(
     query = rows[77].astype(np.float32)
     expected = shelf.scanner().top_k(query, 5)
     monkeypatch.setitem(sys.modules, "onnxruntime", None)
+    monkeypatch.delitem(sys.modules, "helpers.semantic.sessions", raising=False)
+    monkeypatch.delattr("helpers.semantic.sessions", raising=False)
     assert products.quickest() is products.widened
     assert shelf.scanner().top_k(query, 5) == expected
 
