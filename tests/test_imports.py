@@ -89,7 +89,7 @@ OWNERS = {
     "xml": {"helpers.extract"},
     "sqlite3": {"helpers.store"},
     "pymilvus": {"helpers.store.milvus"},
-    "onnxruntime": {"semantic_worker"} | {f"helpers.semantic.{name}" for name in ("sessions",)},
+    "onnxruntime": {"semantic_worker", "helpers.semantic.sessions"},
     "numpy": {"semantic_worker"} | {f"helpers.semantic.{name}" for name in WORKER_MODULES},
     "faster_whisper": {"helpers.recognize.transcribe"},
     "sentencepiece": {"helpers.semantic.encoder"},
