@@ -27,9 +27,9 @@ from helpers.semantic import client, model, process
 from helpers.semantic.model import Description
 from helpers.store import database, vectors
 from rag_search import Searcher, SearchRequest
+from tests.semantic.asking import acting, wait_until_gone
 from tests.semantic.conftest import packed, pinned, tiny_models  # noqa: F401 (fixtures)
 from tests.semantic.standin import synced
-from tests.semantic.test_worker import acting, wait_until_gone
 from tests.sync.stage import stage_in
 
 TEXTS = {

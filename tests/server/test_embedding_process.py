@@ -17,9 +17,9 @@ from helpers import limits
 from helpers.config import Settings
 from helpers.embedding import Models
 from helpers.semantic import client
+from tests.semantic.asking import acting, wait_until_gone
 from tests.semantic.conftest import packed, pinned, tiny_models  # noqa: F401 (fixtures)
 from tests.semantic.standin import synced
-from tests.semantic.test_worker import acting, wait_until_gone
 from tests.server.session import SERVER, Session
 from tests.sync.stage import stage_in
 
