@@ -72,15 +72,15 @@ class StandIn:
                     stand_in.paths.append(self.path)
                     stand_in.bodies.append(body)
                     told = {} if "chat" not in self.path else stand_in.say(body)
-                    if told is None:
-                        self.connection.close()
-                        return
-                    if isinstance(told, str):
-                        choice = {"message": {"content": told}, "finish_reason": "stop"}
-                        told = {"choices": [choice]}
-                    self.reply(json.dumps(told).encode())
-                finally:
+                finally:  # before the reply: who has it may ask again
                     stand_in.at_once -= 1
+                if told is None:
+                    self.connection.close()
+                    return
+                if isinstance(told, str):
+                    choice = {"message": {"content": told}, "finish_reason": "stop"}
+                    told = {"choices": [choice]}
+                self.reply(json.dumps(told).encode())
 
             def do_GET(self) -> None:
                 stand_in.paths.append(self.path)
@@ -240,7 +240,15 @@ def test_a_server_that_hangs_is_given_up_with_the_question(
 
 
 def test_one_page_at_a_time(stand_in: Any, tmp_path: Path) -> None:
-    server = stand_in(lambda body: RIGHT)
+    two = threading.Event()
+
+    def say(_: dict[str, Any]) -> str:
+        if server.at_once > 1:
+            two.set()
+        two.wait(0.2)  # for a second page, which must not come
+        return RIGHT
+
+    server = stand_in(say)
     engine = corrected(server)
     folders = [tmp_path / str(number) for number in range(4)]
     for folder in folders:
